@@ -1,0 +1,71 @@
+# The commands a newcomer and CI need. Each sets up what it uses (system packages, .venv, build) and repeats nothing.
+#   make demo          train the example          make demo-compare  the same under PyTorch and under us
+#   make test          all quick tests            make conformance   every operator against PyTorch (long)
+#   make dev           build only                 make bench         speed against PyTorch
+#   make sanitize      ASan+UBSan tests           make lint          clang-format, ruff, mypy
+VENV ?= .venv
+BUILD ?= build
+PYTHON ?= $(shell sh scripts/find_python.sh)
+PY := $(VENV)/bin/python
+STAMPS := $(VENV)/.stamps
+PIP := $(PY) -m pip install -q --disable-pip-version-check
+export PATH := $(abspath $(VENV)/bin):$(PATH)
+
+.PHONY: demo demo-compare test conformance bench dev sanitize lint package clean
+.DELETE_ON_ERROR:
+
+demo: package $(STAMPS)/demo
+	$(VENV)/bin/ms-adapter run examples/digits/train.py
+
+demo-compare: package $(STAMPS)/test
+	$(PY) examples/digits/compare.py
+
+test: package $(STAMPS)/test
+	if [ -d tests/cpp ]; then ninja -C $(BUILD) core_tests && $(BUILD)/core_tests; fi
+	$(PY) -m pytest -q $(PYTEST_ARGS)
+
+conformance: package $(STAMPS)/test
+	$(PY) -m conformance all $(ARGS)
+
+bench: package $(STAMPS)/test
+	$(PY) bench/bench.py $(ARGS)
+
+sanitize: package $(STAMPS)/test
+	sh scripts/sanitize.sh $(VENV)
+
+lint: $(STAMPS)/lint
+	git ls-files '*.h' '*.cpp' | xargs -r clang-format --dry-run --Werror
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/mypy
+
+# The build: configured once (ninja configures again by itself), then as much as changed.
+dev: $(STAMPS)/build
+	[ -f $(BUILD)/build.ninja ] || cmake -S . -B $(BUILD) -G Ninja -DPython_EXECUTABLE=$(abspath $(PY))
+	ninja -C $(BUILD) $(NINJA_ARGS)
+
+# The editable installation adds the dependencies, the metadata and the ms-adapter command.
+package: dev $(BUILD)/.installed
+
+$(BUILD)/.installed: pyproject.toml $(STAMPS)/build
+	$(PIP) --no-build-isolation -e .
+	touch $@
+
+$(STAMPS)/system: scripts/setup_system.sh
+	sh scripts/setup_system.sh "$(PYTHON)"
+	mkdir -p $(STAMPS) && touch $@
+
+$(STAMPS)/venv: | $(STAMPS)/system
+	[ -x $(PY) ] || $(PYTHON) -m venv $(VENV)
+	$(PIP) -U "pip>=25.1"
+	mkdir -p $(STAMPS) && touch $@
+
+$(STAMPS)/build: $(STAMPS)/venv
+	$(PIP) "scikit-build-core>=0.11" "ninja>=1.10" "cmake>=3.20"
+	touch $@
+
+$(STAMPS)/demo $(STAMPS)/test $(STAMPS)/lint: $(STAMPS)/%: pyproject.toml $(STAMPS)/venv
+	$(PIP) --group $*
+	touch $@
+
+clean:
+	rm -rf $(BUILD) build-sanitize ms_adapter/_C*.so

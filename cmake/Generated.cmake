@@ -1,0 +1,28 @@
+# Runs the generator while configuring. A changed registry or generator makes ninja configure again first, which takes
+# under a second; the generator rewrites only the files whose content changes, so little is compiled afterwards.
+set(generated_dir ${CMAKE_BINARY_DIR}/generated)
+file(GLOB_RECURSE registry CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/ops/*.toml)
+file(GLOB_RECURSE generator CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/opgen/*.py)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${registry} ${generator})
+
+set(generated_core_sources)
+set(generated_binding_sources)
+if(EXISTS ${CMAKE_SOURCE_DIR}/opgen/__main__.py)
+  set(opgen ${Python_EXECUTABLE} -m opgen --ops ${CMAKE_SOURCE_DIR}/ops --out ${generated_dir})
+  execute_process(COMMAND ${opgen} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR} RESULT_VARIABLE failed)
+  if(failed)
+    message(FATAL_ERROR "the operator registry does not generate: see the lines above")
+  endif()
+  execute_process(COMMAND ${opgen} --list WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}
+    OUTPUT_VARIABLE listed OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+  string(REPLACE "\n" ";" listed "${listed}")
+  foreach(source IN LISTS listed)
+    cmake_path(ABSOLUTE_PATH source BASE_DIRECTORY ${generated_dir})
+    cmake_path(GET source FILENAME name)
+    if(name MATCHES "^(bind|py)")
+      list(APPEND generated_binding_sources ${source})
+    else()
+      list(APPEND generated_core_sources ${source})
+    endif()
+  endforeach()
+endif()

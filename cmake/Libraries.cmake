@@ -1,0 +1,9 @@
+# Finds the system libraries. OpenBLAS is not linked: kernels/cpu opens it from the scipy-openblas32 package at first
+# use, since loading it starts threads.
+find_package(dnnl CONFIG REQUIRED)
+find_path(SLEEF_INCLUDE_DIR sleef.h REQUIRED)
+find_library(SLEEF_LIBRARY sleef REQUIRED)
+
+add_library(msa_libraries INTERFACE)
+target_include_directories(msa_libraries SYSTEM INTERFACE ${SLEEF_INCLUDE_DIR})
+target_link_libraries(msa_libraries INTERFACE DNNL::dnnl ${SLEEF_LIBRARY} ${CMAKE_DL_LIBS})

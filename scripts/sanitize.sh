@@ -1,0 +1,20 @@
+#!/bin/sh
+# Builds with ASan and UBSan and runs the C++ tests and a slice of the Python tests. Usage: sanitize.sh [VENV]
+set -eu
+venv=${1:-.venv}
+build=build-sanitize
+slice=${SANITIZE_TESTS:-tests}
+
+[ -f $build/build.ninja ] || cmake -S . -B $build -G Ninja -DMSA_SANITIZE=ON -DPython_EXECUTABLE="$(realpath -s "$venv")/bin/python"
+ninja -C $build _C core_tests
+export ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1
+$build/core_tests
+
+# The Python tests read ms_adapter/_C: ours takes its place until they have run.
+module=$(basename "$(ls $build/_C*.so)")
+restore() { if [ -f "$build/plain.so" ]; then mv -f "$build/plain.so" "ms_adapter/$module"; fi; }
+trap restore EXIT INT TERM
+[ ! -f "ms_adapter/$module" ] || cp "ms_adapter/$module" $build/plain.so
+cp "$build/$module" "ms_adapter/$module"
+LD_PRELOAD="$(g++ -print-file-name=libasan.so) $(g++ -print-file-name=libstdc++.so)" \
+    "$venv/bin/python" -m pytest -q -m "not slow" -p no:cacheprovider $slice
