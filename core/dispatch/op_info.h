@@ -1,0 +1,46 @@
+// What is known at run time about each registry row: names, parameters, and its boxed calls.
+#pragma once
+#include "core/dispatch/value.h"
+
+namespace msa {
+
+enum class ArgType : uint8_t {
+  Tensor, Tensors, Scalar, Int, Float, Bool, Dims, Floats, Str, DType, Device, Format, Generator
+};
+
+struct Param {
+  const char* name;
+  ArgType type;
+  bool optional;       // None is accepted ("Tensor?")
+  bool keyword_only;
+  bool has_default;
+  bool number_as_tensor;  // a Python number becomes a 0-d wrapped tensor here
+  int8_t repeat_int;      // int[2]: one int stands for that many; 0: a list only
+  Value default_value;
+};
+
+using Boxed = void (*)(const Value* args, Results& results);
+
+// One row of ops/*.toml.
+struct OpInfo {
+  const char* name;      // "max"
+  const char* overload;  // "dim", or ""
+  const char* schema;
+  const Param* params;
+  uint8_t n_params, n_positional;
+  uint8_t n_results;         // outputs that `out=` takes
+  Boxed call;                // functional; null if the row has only an in-place form
+  Boxed call_inplace;        // args[0] is changed; null if the row has none
+  Boxed call_out;            // args: params, then the outputs; null if none
+  const char* const* result_names;  // of torch.return_types, null for a plain tensor or tuple
+  const char* node_name;     // "AddBackward0", null when not differentiable
+  const char* const* ms;     // MindSpore callables to try, best first; null-terminated
+  bool python_bool, python_float;  // how a Scalar result is shown
+  uint16_t id;
+};
+
+extern const OpInfo op_infos[];  // generated, indexed by OpId
+extern const size_t op_count;
+const OpInfo* find_op(std::string_view name, std::string_view overload = "");
+
+}  // namespace msa
