@@ -20,6 +20,8 @@ class Error : public std::exception {
 struct PythonError : std::exception {};
 
 namespace detail {
+// Being of this namespace, it lets `cat` find the overloads that later headers declare.
+struct Text : std::string {};
 void append(std::string& s, std::string_view v);
 void append(std::string& s, const char* v);
 void append(std::string& s, char v);
@@ -32,11 +34,10 @@ inline void append(std::string& s, long v) { append(s, static_cast<long long>(v)
 inline void append(std::string& s, unsigned long v) { append(s, static_cast<long long>(v)); }
 }  // namespace detail
 
-// Joins its arguments to one string; types add their own `append` overload, found by lookup.
+// Joins its arguments to one string; types add their own `append` overload in detail.
 template <class... Args>
 std::string cat(const Args&... args) {
-  using detail::append;
-  std::string s;
+  detail::Text s;
   (append(s, args), ...);
   return s;
 }

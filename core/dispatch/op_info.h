@@ -19,6 +19,7 @@ struct Param {
   Value default_value;
 };
 
+// Runs the operator itself, below the layers (autograd included).
 using Boxed = void (*)(const Value* args, Results& results);
 
 // One row of ops/*.toml.
@@ -37,6 +38,7 @@ struct OpInfo {
   const char* const* ms;     // MindSpore callables to try, best first; null-terminated
   bool python_bool, python_float;  // how a Scalar result is shown
   uint16_t id;
+  bool composed = false;  // runs other rows: layers of level Innermost see those instead
 };
 
 extern const OpInfo op_infos[];  // generated, indexed by OpId
