@@ -40,8 +40,8 @@ class FreeLists {
     Block* next;
   };
   struct List {
-    Block* head = nullptr;
-    size_t count = 0;
+    Block* head;
+    size_t count;
   };
   static inline List lists_[kClasses];
 };

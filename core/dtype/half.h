@@ -28,7 +28,7 @@ inline f16::operator float() const {
   if (rest >= 0x7c00u) return std::bit_cast<float>(sign | 0x7f800000u | (rest & 0x3ffu) << 13);
   if (rest < 0x400u)  // subnormal: exact in float
     return std::bit_cast<float>(sign | std::bit_cast<uint32_t>(static_cast<float>(rest) * 0x1p-24f));
-  return std::bit_cast<float>(sign | (rest << 13) + 0x38000000u);
+  return std::bit_cast<float>(sign | ((rest << 13) + 0x38000000u));
 }
 
 inline f16::f16(float v) {
