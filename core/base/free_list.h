@@ -43,7 +43,7 @@ class FreeLists {
     Block* head;
     size_t count;
   };
-  static inline List lists_[kClasses];
+  static inline List lists_[kClasses] = {};
 };
 
 // Gives a class operator new/delete on the free lists.

@@ -1,0 +1,78 @@
+// Storages: a header and few bytes share one free-listed block, more bytes come from the allocator.
+#include "core/storage/storage.h"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+#include "core/base/error.h"
+
+namespace msa {
+namespace {
+
+constexpr size_t kHeaderBytes = (sizeof(Storage) + 15) / 16 * 16;
+constexpr size_t kInBlockBytes = 512 - kHeaderBytes;
+
+char* block_data(Storage* s) { return reinterpret_cast<char*>(s) + kHeaderBytes; }
+
+Storage* new_block(size_t data_bytes) {
+  size_t block_bytes = kHeaderBytes + data_bytes;
+  auto* s = new (FreeLists::take(block_bytes)) Storage;
+  s->block_bytes = static_cast<uint16_t>(block_bytes);
+  return s;
+}
+
+void free_data(Storage* s) {
+  if (s->deleter) {
+    s->deleter(s->context);
+  } else if (s->data != block_data(s)) {
+    free_bytes(s->data, s->bytes);
+  }
+}
+
+}  // namespace
+
+Ref<Storage> Storage::make(size_t bytes, Device device) {
+  MSA_REQUIRE(device.is_cpu() || device.is_meta(), Runtime, "a storage of ", bytes, " bytes on ", device,
+              " is made by that device's backend");
+  bool in_block = device.is_cpu() && bytes != 0 && bytes <= kInBlockBytes;
+  void* data = device.is_cpu() && !in_block ? allocate_bytes(bytes) : nullptr;
+  Storage* s = new_block(in_block ? bytes : 0);
+  s->data = in_block ? block_data(s) : data;
+  s->bytes = bytes;
+  s->device = device;
+  return Ref<Storage>(s);
+}
+
+Ref<Storage> Storage::wrap(void* data, size_t bytes, Device device, void (*deleter)(void*), void* context) {
+  Storage* s = new_block(0);
+  s->data = data;
+  s->bytes = bytes;
+  s->device = device;
+  s->resizable = false;
+  s->deleter = deleter;
+  s->context = context;
+  return Ref<Storage>(s);
+}
+
+void Storage::destroy(Storage* s) {
+  free_data(s);
+  size_t block_bytes = s->block_bytes;
+  s->~Storage();
+  FreeLists::give(s, block_bytes);
+}
+
+void Storage::resize(size_t new_bytes) {
+  MSA_REQUIRE(resizable, Runtime, "Trying to resize storage that is not resizable: its ", bytes,
+              " bytes belong to someone else (NumPy, DLPack, shared memory); clone() the tensor first");
+  if (new_bytes == bytes) return;
+  if (device.is_cpu()) {
+    void* bigger = allocate_bytes(new_bytes);
+    if (size_t kept = std::min(bytes, new_bytes)) std::memcpy(bigger, data, kept);
+    free_data(this);
+    data = bigger;
+  }
+  bytes = new_bytes;
+}
+
+}  // namespace msa
