@@ -3,6 +3,7 @@
 
 #include "core/base/error.h"
 #include "core/base/lock.h"
+#include "core/base/small_vec.h"
 
 namespace msa {
 
@@ -19,6 +20,14 @@ void append(std::string& s, double v) {
   s.append(text);
 }
 void append(std::string& s, long long v) { s.append(std::to_string(v)); }
+void append(std::string& s, DimsView dims) {
+  s.push_back('(');
+  for (size_t i = 0; i < dims.size(); ++i) {
+    if (i) s.append(", ");
+    s.append(std::to_string(dims[i]));
+  }
+  s.append(dims.size() == 1 ? ",)" : ")");
+}
 }  // namespace detail
 
 }  // namespace msa

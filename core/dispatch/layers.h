@@ -7,17 +7,20 @@ namespace msa {
 
 enum class Form : uint8_t { Function, Inplace, Out };
 
-// The call as a layer sees it. `proceed()` runs the next layer, or the operator.
-struct LayerCall {
+// The call as a layer sees it. `proceed()` runs the next layer, or the operator; a layer may call it
+// several times, or not at all and fill `results` itself.
+class LayerCall {
+ public:
+  LayerCall(const OpInfo& op, Form form, const Value* args, Results& results);
   const OpInfo& op;
-  Form form;
-  const Value* args;
+  const Form form;
+  const Value* const args;
   Results& results;
   void proceed();
 
  private:
-  friend void call_layered(const OpInfo&, Form, const Value*, Results&);
-  int depth_ = 0;
+  size_t next_;          // layers below this index come after the running one
+  const size_t at_call_;  // the same when the operator was called
 };
 
 class Layer {
@@ -28,8 +31,11 @@ class Layer {
   virtual void call(LayerCall& call) = 0;
 };
 
-void push_layer(Layer* layer);  // of this thread; borrowed until popped
+// Layers belong to a thread and are borrowed until popped. The last one pushed is asked first; what
+// a layer calls itself is seen only by those below it.
+void push_layer(Layer* layer);
 void pop_layer(Layer* layer);
+// What an operator does when thread_state.layers_active.
 void call_layered(const OpInfo& op, Form form, const Value* args, Results& results);
 inline Boxed boxed(const OpInfo& op, Form form) {
   return form == Form::Function ? op.call : form == Form::Inplace ? op.call_inplace : op.call_out;

@@ -22,7 +22,11 @@ Dims channels_last_strides(DimsView sizes);  // 4-d or 5-d
 bool is_contiguous(DimsView sizes, DimsView strides);
 bool is_channels_last(DimsView sizes, DimsView strides);
 bool is_dense(DimsView sizes, DimsView strides);        // non-overlapping and without holes
-bool may_overlap_itself(DimsView sizes, DimsView strides);  // an element reached by two indices
+// A dimension repeats its elements (stride 0): the overlap that PyTorch refuses to write to.
+bool is_expanded(DimsView sizes, DimsView strides);
+bool may_overlap_itself(DimsView sizes, DimsView strides);  // false: each element has one index
+// Dimensions from the innermost to the outermost, by strides; ties keep the order of the sizes.
+Dims stride_order(DimsView sizes, DimsView strides);
 // Strides of a dense result "as the input": PyTorch's empty_like with preserve_format.
 Dims preserved_strides(DimsView sizes, DimsView strides);
 

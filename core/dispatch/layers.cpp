@@ -1,0 +1,91 @@
+// The stack of layers, and the table of backends at its end.
+#include "core/dispatch/layers.h"
+
+#include <vector>
+
+namespace msa {
+namespace {
+
+struct Stack {
+  std::vector<Layer*> layers;
+  size_t visible = 0;   // calls made now are seen by the layers below this index
+  bool inside = false;  // an operator is running: what it calls is not outermost
+};
+thread_local Stack stack;
+
+// Sets what calls see until the end of the scope.
+class See {
+ public:
+  See(size_t visible, bool inside) : visible_(stack.visible), inside_(stack.inside) {
+    set(visible, inside);
+  }
+  ~See() { set(visible_, inside_); }
+  See(const See&) = delete;
+  See& operator=(const See&) = delete;
+
+ private:
+  static void set(size_t visible, bool inside) {
+    stack.visible = visible;
+    stack.inside = inside;
+    thread_state.layers_active = visible > 0;
+  }
+  size_t visible_;
+  bool inside_;
+};
+
+bool sees(const Layer& layer, const OpInfo& op) {
+  return layer.level() == Layer::Level::Outermost ? !stack.inside : !op.composed;
+}
+
+Backend* backends[static_cast<int>(DeviceKind::Count)];
+
+}  // namespace
+
+void push_layer(Layer* layer) {
+  stack.layers.insert(stack.layers.begin() + static_cast<int64_t>(stack.visible++), layer);
+  thread_state.layers_active = true;
+}
+
+void pop_layer(Layer* layer) {
+  MSA_REQUIRE(stack.visible && stack.layers[stack.visible - 1] == layer, Runtime,
+              "layers must be removed in the reverse order of their addition");
+  stack.layers.erase(stack.layers.begin() + static_cast<int64_t>(--stack.visible));
+  thread_state.layers_active = stack.visible > 0;
+}
+
+LayerCall::LayerCall(const OpInfo& op, Form form, const Value* args, Results& results)
+    : op(op), form(form), args(args), results(results), next_(stack.visible), at_call_(stack.visible) {}
+
+void LayerCall::proceed() {
+  size_t i = next_;
+  while (i > 0 && !sees(*stack.layers[i - 1], op)) --i;
+  if (i == 0) {
+    See body(op.composed ? at_call_ : 0, true);
+    boxed(op, form)(args, results);
+    return;
+  }
+  See below(i - 1, stack.inside);
+  size_t before = std::exchange(next_, i - 1);
+  try {
+    stack.layers[i - 1]->call(*this);
+  } catch (...) {
+    next_ = before;
+    throw;
+  }
+  next_ = before;
+}
+
+void call_layered(const OpInfo& op, Form form, const Value* args, Results& results) {
+  LayerCall(op, form, args, results).proceed();
+}
+
+void set_backend(DeviceKind kind, Backend* backend) { backends[static_cast<int>(kind)] = backend; }
+
+Backend& backend_of(DeviceKind kind) {
+  Backend* backend = backends[static_cast<int>(kind)];
+  MSA_REQUIRE(backend, Runtime, "device ", device_name(kind), " is not available here: install MindSpore and import ",
+              "ms_adapter.mindspore, or use device 'cpu'");
+  return *backend;
+}
+
+}  // namespace msa
