@@ -1,13 +1,17 @@
-// The few definitions behind core/base: the lock hooks and the text of errors.
+// The few definitions behind core/base: the hooks and the text of errors.
 #include <cstdio>
 
 #include "core/base/error.h"
 #include "core/base/lock.h"
 #include "core/base/small_vec.h"
+#include "core/base/warn.h"
 
 namespace msa {
 
 LockHooks lock_hooks;
+void (*warn_hook)(const std::string&) = [](const std::string& text) {
+  std::fprintf(stderr, "warning: %s\n", text.c_str());
+};
 
 namespace detail {
 void append(std::string& s, std::string_view v) { s.append(v); }
