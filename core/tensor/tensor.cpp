@@ -14,6 +14,7 @@ namespace {
 
 // Sizes and strides are set and `contiguous`, `numel` follow; raises for negative and huge sizes.
 void measure(TensorImpl& t) {
+  MSA_REQUIRE(t.sizes.size() <= 64, Runtime, "tensors have at most 64 dimensions, not ", t.sizes.size());
   int64_t numel = 1;
   bool overflow = false;
   for (int64_t s : t.sizes) {

@@ -1,0 +1,99 @@
+// Layouts of the views that return several tensors: all are pieces along one dimension.
+#include <algorithm>
+
+#include "core/layout/views.h"
+
+namespace msa::layouts {
+namespace {
+
+int64_t splittable_dim(const char* op, const Layout& input, int64_t dim) {
+  MSA_REQUIRE(!input.sizes.empty(), Runtime, op, " expects at least a 1-dimensional tensor, but got a tensor with 0 dims");
+  return wrap_dim(dim, static_cast<int64_t>(input.sizes.size()));
+}
+
+Layout piece(const Layout& input, int64_t dim, int64_t start, int64_t length) {
+  Layout out = input;
+  out.sizes[dim] = length;
+  out.offset += start * input.strides[dim];
+  return out;
+}
+
+// `count` pieces of `size` each; the last ones may be shorter.
+std::vector<Layout> even_pieces(const Layout& input, int64_t dim, int64_t size, int64_t count) {
+  std::vector<Layout> out;
+  int64_t n = input.sizes[dim];
+  for (int64_t i = 0; i < count; ++i) out.push_back(piece(input, dim, i * size, std::min(size, n - i * size)));
+  return out;
+}
+
+}  // namespace
+
+std::vector<Layout> split(const Layout& input, int64_t split_size, int64_t dim) {
+  dim = splittable_dim("split", input, dim);
+  int64_t n = input.sizes[dim];
+  MSA_REQUIRE(split_size >= 0, Runtime, "split expects split_size be non-negative, but got split_size=", split_size);
+  MSA_REQUIRE(split_size > 0 || n == 0, Runtime, "split: split_size can only be 0 if dimension size is 0, but got dimension size of ", n);
+  int64_t count = split_size == 0 ? 1 : std::max<int64_t>((n - 1) / split_size + (n > 0), 1);
+  return even_pieces(input, dim, split_size, count);
+}
+
+std::vector<Layout> split_with_sizes(const Layout& input, const Dims& split_sizes, int64_t dim) {
+  dim = splittable_dim("split_with_sizes", input, dim);
+  std::vector<Layout> out;
+  int64_t start = 0, n = input.sizes[dim];
+  for (int64_t size : split_sizes) {
+    MSA_REQUIRE(size >= 0, Runtime, "split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes=",
+                split_sizes);
+    MSA_REQUIRE(size <= n - start, Runtime, "split_with_sizes expects split_sizes to sum exactly to ", n,
+                " (input tensor's size at dimension ", dim, "), but got split_sizes=", split_sizes);
+    out.push_back(piece(input, dim, start, size));
+    start += size;
+  }
+  MSA_REQUIRE(start == n, Runtime, "split_with_sizes expects split_sizes to sum exactly to ", n,
+              " (input tensor's size at dimension ", dim, "), but got split_sizes=", split_sizes);
+  return out;
+}
+
+std::vector<Layout> chunk(const Layout& input, int64_t chunks, int64_t dim) {
+  dim = splittable_dim("chunk", input, dim);
+  MSA_REQUIRE(chunks > 0, Runtime, "chunk expects `chunks` to be greater than 0, got: ", chunks);
+  int64_t n = input.sizes[dim];
+  if (n == 0) return even_pieces(input, dim, 0, chunks);
+  int64_t size = (n - 1) / chunks + 1;
+  return even_pieces(input, dim, size, (n - 1) / size + 1);
+}
+
+std::vector<Layout> unbind(const Layout& input, int64_t dim) {
+  MSA_REQUIRE(!input.sizes.empty(), Index, "unbind: Dimension specified as ", dim, " but tensor has no dimensions");
+  dim = wrap_dim(dim, static_cast<int64_t>(input.sizes.size()));
+  std::vector<Layout> out;
+  for (int64_t i = 0; i < input.sizes[dim]; ++i) out.push_back(select(input, dim, i));
+  return out;
+}
+
+std::vector<Layout> tensor_split_sections(const Layout& input, int64_t sections, int64_t dim) {
+  dim = splittable_dim("tensor_split", input, dim);
+  MSA_REQUIRE(sections > 0, Runtime, "tensor_split: number of sections must be larger than 0, got ", sections);
+  std::vector<Layout> out;
+  int64_t n = input.sizes[dim], start = 0;
+  for (int64_t i = 0; i < sections; ++i) {
+    int64_t size = n / sections + (i < n % sections);
+    out.push_back(piece(input, dim, start, size));
+    start += size;
+  }
+  return out;
+}
+
+std::vector<Layout> tensor_split_indices(const Layout& input, const Dims& indices, int64_t dim) {
+  dim = splittable_dim("tensor_split", input, dim);
+  std::vector<Layout> out;
+  int64_t start = 0;
+  for (size_t i = 0; i <= indices.size(); ++i) {
+    int64_t end = i < indices.size() ? indices[i] : input.sizes[dim];
+    out.push_back(slice(input, dim, start, end, 1));
+    start = end;
+  }
+  return out;
+}
+
+}  // namespace msa::layouts
