@@ -21,8 +21,8 @@ demo-compare: package $(STAMPS)/test
 	$(PY) examples/digits/compare.py
 
 test: package $(STAMPS)/test
-	if [ -d tests/cpp ]; then ninja -C $(BUILD) core_tests && $(BUILD)/core_tests; fi
-	$(PY) -m pytest -q $(PYTEST_ARGS)
+	ninja -C $(BUILD) core_tests
+	failed=0; $(BUILD)/core_tests || failed=1; $(PY) -m pytest -q $(PYTEST_ARGS) || failed=1; exit $$failed
 
 conformance: package $(STAMPS)/test
 	$(PY) -m conformance all $(ARGS)
