@@ -19,8 +19,9 @@ void split(int64_t n, int64_t grain, Range body, void* context);
 template <class F>
 void parallel(int64_t n, int64_t grain, F&& body) {
   using Body = std::remove_reference_t<F>;
-  split(n, grain, [](void* c, int64_t b, int64_t e) { (*static_cast<Body*>(c))(b, e); },
-        const_cast<void*>(static_cast<const void*>(&body)));
+  split(
+      n, grain, [](void* c, int64_t b, int64_t e) { (*static_cast<Body*>(c))(b, e); },
+      const_cast<void*>(static_cast<const void*>(&body)));
 }
 
 }  // namespace msa::cpu

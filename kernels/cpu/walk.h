@@ -1,4 +1,5 @@
-// The one walker: turns operands of any shape and dtype into calls of a regular two-dimensional loop.
+// The one walker: turns operands of any shape and dtype into calls of a regular two-dimensional
+// loop.
 #pragma once
 #include "core/base/small_vec.h"
 #include "core/dispatch/elementwise.h"

@@ -1,0 +1,178 @@
+// Conversion loops between all dtypes; those among the common ones exist for each instruction set.
+#ifndef MSA_ISA
+#ifdef __x86_64__
+#include <immintrin.h>
+#endif
+
+#include <cstring>
+
+#include "kernels/cpu/cast.h"
+
+namespace msa::cpu {
+struct CastTable {
+  Loop loops[kDTypes][kDTypes] = {};  // [to][from]
+};
+}  // namespace msa::cpu
+
+#define MSA_KERNEL_FILE "kernels/cpu/cast.cpp"
+#include "kernels/cpu/each_isa.h"
+
+namespace msa::cpu {
+namespace {
+
+template <class T>
+void copy(char* const* data, const int64_t* strides, int64_t inner, int64_t outer, const Scalar*) {
+  const bool dense = strides[0] == sizeof(T) && strides[1] == sizeof(T);
+  for (int64_t j = 0; j < outer; ++j) {
+    char* out = data[0] + j * strides[2];
+    const char* in = data[1] + j * strides[3];
+    if (dense) {
+      std::memcpy(out, in, static_cast<size_t>(inner) * sizeof(T));
+      continue;
+    }
+    for (int64_t i = 0; i < inner; ++i)
+      std::memcpy(out + i * strides[0], in + i * strides[1], sizeof(T));
+  }
+}
+
+}  // namespace
+
+Loop copy_loop(size_t item_bytes) {
+  switch (item_bytes) {
+    case 1:
+      return copy<uint8_t>;
+    case 2:
+      return copy<uint16_t>;
+    case 4:
+      return copy<uint32_t>;
+    case 8:
+      return copy<uint64_t>;
+    default:
+      return copy<c128>;
+  }
+}
+
+Loop cast_loop(DType to, DType from) {
+  if (to == from) return copy_loop(size_bytes(to));
+  static const CastTable* const common = MSA_CHOOSE(common_casts);
+  Loop loop = common->loops[static_cast<int>(to)][static_cast<int>(from)];
+  return loop ? loop : base::other_casts.loops[static_cast<int>(to)][static_cast<int>(from)];
+}
+
+}  // namespace msa::cpu
+#else
+
+template <class To, class From>
+inline To cast_one(From v) {
+  if constexpr (kIsComplex<To> && kIsComplex<From>) {
+    return To(static_cast<Real<To> >(v.re), static_cast<Real<To> >(v.im));
+  } else if constexpr (kIsComplex<To>) {
+    return To(static_cast<Real<To> >(v));
+  } else if constexpr (kIsComplex<From>) {
+    if constexpr (sizeof(To) == 1 && std::is_same_v<To, bool>) {
+      return v.re != 0 || v.im != 0;
+    } else {
+      return cast_one<To>(v.re);
+    }
+  } else if constexpr (std::is_same_v<From, f16> || std::is_same_v<From, bf16>) {
+    return static_cast<To>(static_cast<float>(v));
+  } else if constexpr (std::is_same_v<To, f16> || std::is_same_v<To, bf16>) {
+    return To(static_cast<float>(v));
+  } else if constexpr (std::is_same_v<To, bool>) {
+    return v != From(0);
+  } else {
+    return static_cast<To>(v);
+  }
+}
+
+template <class To, class From>
+void cast(char* const* data, const int64_t* strides, int64_t inner, int64_t outer, const Scalar*) {
+  auto convert = [](From v) { return cast_one<To>(v); };
+  ElementLoop<To, From>::run(data, strides, inner, outer, convert, std::index_sequence<0>{});
+}
+
+#ifndef MSA_ISA_IS_BASE
+// The processor converts float16 itself.
+#if MSA_VECTOR_BYTES == 64
+constexpr __mmask16 all = 0xffff;
+inline void widen(float* out, const f16* in) {
+  _mm512_storeu_ps(
+      out, _mm512_maskz_cvtph_ps(all, _mm256_loadu_si256(reinterpret_cast<const __m256i*>(in))));
+}
+inline void narrow(f16* out, const float* in) {
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(out),
+                      _mm512_maskz_cvtps_ph(all, _mm512_loadu_ps(in), 0));
+}
+#else
+inline void widen(float* out, const f16* in) {
+  _mm256_storeu_ps(out, _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(in))));
+}
+inline void narrow(f16* out, const float* in) {
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(out), _mm256_cvtps_ph(_mm256_loadu_ps(in), 0));
+}
+#endif
+
+// Whole vectors of dense rows go through `convert`, the rest one by one.
+template <class To, class From, class F>
+inline void cast_vectors(char* const* data, const int64_t* strides, int64_t inner, int64_t outer,
+                         F convert) {
+  constexpr int64_t lanes = kLanes<float>;
+  int64_t whole =
+      strides[0] == sizeof(To) && strides[1] == sizeof(From) ? inner / lanes * lanes : 0;
+  for (int64_t j = 0; j < outer; ++j) {
+    char* row_data[] = {data[0] + j * strides[2], data[1] + j * strides[3]};
+    for (int64_t i = 0; i < whole; i += lanes)
+      convert(reinterpret_cast<To*>(row_data[0]) + i,
+              reinterpret_cast<const From*>(row_data[1]) + i);
+    row_data[0] += whole * strides[0];
+    row_data[1] += whole * strides[1];
+    if (whole < inner) cast<To, From>(row_data, strides, inner - whole, 1, nullptr);
+  }
+}
+void cast_float_f16(char* const* data, const int64_t* strides, int64_t inner, int64_t outer,
+                    const Scalar*) {
+  cast_vectors<float, f16>(data, strides, inner, outer,
+                           [](float* out, const f16* in) { widen(out, in); });
+}
+void cast_f16_float(char* const* data, const int64_t* strides, int64_t inner, int64_t outer,
+                    const Scalar*) {
+  cast_vectors<f16, float>(data, strides, inner, outer,
+                           [](f16* out, const float* in) { narrow(out, in); });
+}
+#endif
+
+template <class To, class... From>
+constexpr void add_casts(CastTable& table, Types<From...>) {
+  ((table.loops[index_of<To>()][index_of<From>()] = &cast<To, From>), ...);
+}
+template <class... To, class List>
+constexpr CastTable make_casts(Types<To...>, List from) {
+  CastTable table;
+  (add_casts<To>(table, from), ...);
+  return table;
+}
+
+using Common = Types<bool, uint8_t, int32_t, int64_t, f16, bf16, float, double>;
+constexpr CastTable make_common_casts() {
+  CastTable table = make_casts(Common{}, Common{});
+#ifndef MSA_ISA_IS_BASE
+  table.loops[index_of<float>()][index_of<f16>()] = &cast_float_f16;
+  table.loops[index_of<f16>()][index_of<float>()] = &cast_f16_float;
+#endif
+  return table;
+}
+constexpr CastTable common_casts = make_common_casts();
+
+#ifdef MSA_ISA_IS_BASE
+using Others = Join<Types<int8_t, int16_t>, Unsigned, Complexes>;
+using Any = Join<Common, Others>;
+constexpr CastTable make_other_casts() {
+  CastTable to = make_casts(Others{}, Any{}), from = make_casts(Common{}, Others{});
+  for (int i = 0; i < kDTypes; ++i)
+    for (int j = 0; j < kDTypes; ++j)
+      if (from.loops[i][j]) to.loops[i][j] = from.loops[i][j];
+  return to;
+}
+constexpr CastTable other_casts = make_other_casts();
+#endif
+#endif
