@@ -55,4 +55,8 @@ class Scalar {
   double imag_ = 0;
 };
 
+// One element in memory, written from and read to a number.
+void store_scalar(const Scalar& value, DType dtype, void* element);
+Scalar load_scalar(DType dtype, const void* element);
+
 }  // namespace msa

@@ -18,11 +18,15 @@ std::span<const int> channels_last_order(size_t ndim) {
   return ndim == 4 ? std::span<const int>(kOrder4) : std::span<const int>(kOrder5);
 }
 
-// Whether dimension `a` should come outside `b` (1), inside (-1), or is tied (0), judged by strides.
-int compare_strides(DimsView sizes, DimsView strides, int64_t a, int64_t b) {
-  if (strides[a] == 0 || strides[b] == 0) return 0;
-  if (strides[a] != strides[b]) return strides[a] < strides[b] ? -1 : 1;
-  return sizes[a] > sizes[b] ? 1 : 0;
+// Whether dimension `a` should come outside `b` (1), inside (-1), or is tied (0): the first operand
+// that does not repeat along either decides.
+int compare_dims(DimsView sizes, std::span<const DimsView> strides, int64_t a, int64_t b) {
+  for (DimsView s : strides) {
+    if (s[a] == 0 || s[b] == 0) continue;
+    if (s[a] != s[b]) return s[a] < s[b] ? -1 : 1;
+    if (sizes[a] > sizes[b]) return 1;
+  }
+  return 0;
 }
 
 Dims broadcast_slow(std::string_view who, DimsView a, DimsView b) {
@@ -130,13 +134,13 @@ bool may_overlap_itself(DimsView sizes, DimsView strides) {
   return false;
 }
 
-Dims stride_order(DimsView sizes, DimsView strides) {
+Dims stride_order(DimsView sizes, std::span<const DimsView> strides) {
   Dims order;
   for (size_t d = sizes.size(); d-- > 0;) order.push_back(static_cast<int64_t>(d));
   for (size_t i = 1; i < order.size(); ++i) {
     size_t at = i;
     for (size_t before = i; before-- > 0;) {
-      int c = compare_strides(sizes, strides, order[before], order[at]);
+      int c = compare_dims(sizes, strides, order[before], order[at]);
       if (c < 0) break;
       if (c > 0) {
         std::swap(order[before], order[at]);
@@ -151,7 +155,7 @@ Dims preserved_strides(DimsView sizes, DimsView strides) {
   if (is_dense(sizes, strides)) return strides;
   Dims out(sizes.size());
   int64_t step = 1;
-  for (int64_t d : stride_order(sizes, strides)) {
+  for (int64_t d : stride_order(sizes, {&strides, 1})) {
     out[d] = step;
     if (sizes[d] > 1) step *= sizes[d];
   }

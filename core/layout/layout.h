@@ -25,8 +25,9 @@ bool is_dense(DimsView sizes, DimsView strides);        // non-overlapping and w
 // A dimension repeats its elements (stride 0): the overlap that PyTorch refuses to write to.
 bool is_expanded(DimsView sizes, DimsView strides);
 bool may_overlap_itself(DimsView sizes, DimsView strides);  // false: each element has one index
-// Dimensions from the innermost to the outermost, by strides; ties keep the order of the sizes.
-Dims stride_order(DimsView sizes, DimsView strides);
+// Dimensions from the innermost to the outermost, by the strides of one or several operands that all
+// have one stride for each size; ties keep the order of the sizes.
+Dims stride_order(DimsView sizes, std::span<const DimsView> strides);
 // Strides of a dense result "as the input": PyTorch's empty_like with preserve_format.
 Dims preserved_strides(DimsView sizes, DimsView strides);
 

@@ -134,22 +134,14 @@ Tensor empty_strided(DimsView sizes, DimsView strides, DType dtype, Device devic
 
 Tensor scalar_tensor(const Scalar& value, DType dtype, Device device) {
   Tensor t = empty({}, dtype, device);
-  if (!device.is_cpu()) {
-    MSA_REQUIRE(device.is_meta(), Runtime, "a number becomes a tensor on ", device, " through its backend only");
-    return t;
-  }
-  switch (dtype) {
-#define MSA_STORE(E, T) \
-  case DType::E: *t.data<T>() = value.to<T>(); break;
-    MSA_FOR_EACH_DTYPE(MSA_STORE)
-#undef MSA_STORE
-    case DType::Count: break;
-  }
+  if (device.is_cpu()) store_scalar(value, dtype, t.data());
   return t;
 }
 
 Tensor wrapped_number(const Scalar& value) {
-  Tensor t = scalar_tensor(value, value.natural_dtype());
+  // Kept in full precision: 0.1 times a float64 tensor must not have been a float32 on its way.
+  static constexpr DType kWidest[] = {DType::Bool, DType::I64, DType::F64, DType::C128};
+  Tensor t = scalar_tensor(value, kWidest[static_cast<int>(value.kind())]);
   t->wrapped_number = true;
   return t;
 }

@@ -95,7 +95,8 @@ using TensorsView = std::span<const Tensor>;
 Tensor empty(DimsView sizes, DType dtype, Device device = {});
 Tensor empty_strided(DimsView sizes, DimsView strides, DType dtype, Device device = {});
 Tensor scalar_tensor(const Scalar& value, DType dtype, Device device = {});
-Tensor wrapped_number(const Scalar& value);  // 0-d, natural dtype, weak in promotion
+// 0-d and weak in promotion: bool, int64, float64 or complex128, taken for the default float there.
+Tensor wrapped_number(const Scalar& value);
 Tensor from_storage(Ref<Storage> storage, const Layout& layout, DType dtype);
 // An alias with another layout, sharing storage and version, outside autograd.
 Tensor alias(const Tensor& base, const Layout& layout);
