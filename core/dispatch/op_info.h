@@ -5,7 +5,8 @@
 namespace msa {
 
 enum class ArgType : uint8_t {
-  Tensor, Tensors, Scalar, Int, Float, Bool, Dims, Floats, Str, DType, Device, Format, Generator
+  Tensor, Tensors, Scalar, Int, Float, Bool, Dims, Floats, Str, DType, Device, Format, Generator,
+  Layout  // an Int: 0 is torch.strided
 };
 
 struct Param {
@@ -41,7 +42,7 @@ struct OpInfo {
   bool composed = false;  // runs other rows: layers of level Innermost see those instead
 };
 
-extern const OpInfo op_infos[];  // generated, indexed by OpId
+extern const OpInfo* const op_table[];  // generated, indexed by OpId
 extern const size_t op_count;
 const OpInfo* find_op(std::string_view name, std::string_view overload = "");
 

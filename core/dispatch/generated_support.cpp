@@ -1,0 +1,116 @@
+// Bodies of what generated operators share and what is too cold or too long for their header.
+#include "core/dispatch/generated_support.h"
+
+#include "generated/ops.h"
+
+namespace msa {
+
+void fail_out_with_grad(const char* op) {
+  fail(ErrorKind::Runtime, op,
+       "(): functions with out=... arguments don't support automatic differentiation, but one of the arguments "
+       "requires grad; call it without out=, or under torch.no_grad().");
+}
+
+namespace {
+void check_out_dtype(const char* op, DType result, const Tensor& out) {
+  MSA_REQUIRE(can_cast(result, out.dtype()), Runtime, op, ": result type ", result,
+              " can't be cast to the desired output type ", out.dtype(), "; give an out= of that type");
+}
+}  // namespace
+
+Tensor prepare_out(const char* op, const OutSpec& spec, Tensor& out, TensorsView inputs) {
+  check_out_dtype(op, spec.dtype, out);
+  bool reads_out = false;
+  for (const Tensor& t : inputs) reads_out = reads_out || (t.defined() && t.same_storage(out));
+  resize_output(op, out, spec.sizes);
+  if (!reads_out && out.dtype() == spec.dtype && out.is_contiguous()) return out;
+  return make_output(spec, out.device());
+}
+
+void finish_out(const Tensor& filled, Tensor& out) {
+  if (filled.impl() == out.impl()) {
+    out.bump_version();
+  } else {
+    GradMode off(false);
+    ops::copy_(out, filled);
+  }
+}
+
+void copy_to_out(const char* op, const Tensor& result, Tensor& out) {
+  check_out_dtype(op, result.dtype(), out);
+  resize_output(op, out, result.sizes());
+  GradMode off(false);
+  ops::copy_(out, result);
+}
+
+void check_inplace_spec(const char* op, const Tensor& self, const OutSpec& spec) {
+  MSA_REQUIRE(spec.sizes == self.sizes(), Runtime, op, ": output with shape ", DimsView(self.sizes()),
+              " doesn't match the broadcast shape ", DimsView(spec.sizes), "; use the form that is not in-place");
+  MSA_REQUIRE(can_cast(spec.dtype, self.dtype()), Runtime, op, ": result type ", spec.dtype,
+              " can't be cast to the desired output type ", self.dtype());
+}
+
+void check_inplace_result(const char* op, const Tensor& self, const Tensor& result) {
+  check_inplace_spec(op, self, {result.sizes(), result.dtype()});
+}
+
+void copy_into(Tensor& self, const Tensor& result) {
+  GradMode off(false);
+  Tensor target = alias(self, self.layout());  // the caller bumps the version once
+  ops::copy_(target, result);
+}
+
+void change_layout(Tensor& self, const Layout& layout, const Ref<Node>& node) {
+  if (!node) {
+    set_layout(*self.impl(), layout);
+    return;
+  }
+  MSA_REQUIRE(!is_view(self), NotImplemented, "in-place layout change of a view that requires grad is not supported; use the form that returns a new view");
+  set_layout(*self.impl(), layout);
+  set_history(self, node);
+}
+
+void require_data(const char* op, Device device) {
+  MSA_REQUIRE(!device.is_meta(), NotImplemented, op, ": the result's shape depends on the data, which a meta tensor does not have");
+}
+
+Tensor defined_or_zeros(const Grads& grads, size_t i, const InlineVec<OutputMeta, 1>& outputs) {
+  if (i < grads.size() && grads[i].defined()) return grads[i];
+  MSA_REQUIRE(i < outputs.size(), Runtime, "backward: output ", i, " has no gradient and no recorded shape");
+  return ops::zeros(outputs[i].sizes, outputs[i].dtype, outputs[i].device);
+}
+
+TensorList unpack_all(const std::vector<SavedTensor>& saved, Node* owner) {
+  TensorList list;
+  list.reserve(saved.size());
+  for (const SavedTensor& s : saved) list.push_back(s.unpack(owner));
+  return list;
+}
+
+void add_list_edge(Node& node, const Tensor& t, std::vector<DType>& dtypes) {
+  node.next.push_back(t.defined() ? gradient_edge(t) : Edge{});
+  dtypes.push_back(t.defined() ? t.dtype() : DType::F32);
+}
+
+void store_list(Grads& out, size_t slot, TensorList grads, const std::vector<DType>& dtypes) {
+  for (size_t i = 0; i < grads.size(); ++i) out[slot + i] = with_dtype(std::move(grads[i]), dtypes[i]);
+}
+
+namespace {
+struct MissingGradient final : Node {
+  explicit MissingGradient(const char* op) : op(op) {}
+  const char* name() const override { return "NotImplemented"; }
+  void apply(Grads&, Grads&) override {
+    fail(ErrorKind::NotImplemented, op, ": its gradient is not implemented; detach() its inputs, or write it as an autograd.Function");
+  }
+  const char* op;
+};
+}  // namespace
+
+Ref<Node> record_missing(const char* op, std::initializer_list<const Tensor*> inputs) {
+  Ref<Node> node(new MissingGradient(op));
+  for (const Tensor* t : inputs) node->next.push_back(t->defined() ? gradient_edge(*t) : Edge{});
+  return node;
+}
+
+}  // namespace msa

@@ -1,0 +1,104 @@
+// The pieces that generated operators are put together from.
+#pragma once
+#include <array>
+#include <cmath>
+#include <tuple>
+
+#include "core/autograd/formulas.h"
+#include "core/autograd/saved.h"
+#include "core/dispatch/elementwise.h"
+#include "core/dispatch/packed.h"
+#include "core/rules/rules.h"
+
+namespace msa {
+
+// --- devices -----------------------------------------------------------------------------------
+inline bool is_elsewhere(Device d) { return d.kind > DeviceKind::Meta; }
+inline bool is_elsewhere(const Tensor& t) { return t.defined() && is_elsewhere(t.device()); }
+inline bool is_elsewhere(const TensorList& list) {
+  for (const Tensor& t : list)
+    if (is_elsewhere(t)) return true;
+  return false;
+}
+template <class... T>
+inline bool any_elsewhere(const T&... inputs) {
+  return __builtin_expect((is_elsewhere(inputs) || ...), 0);
+}
+
+inline Device first_device(const Tensor& t) { return t.defined() ? t.device() : Device{}; }
+inline Device first_device(const TensorList& list) {
+  for (const Tensor& t : list)
+    if (t.defined()) return t.device();
+  return Device{};
+}
+
+// --- outputs -----------------------------------------------------------------------------------
+inline Tensor make_output(const OutSpec& spec, Device device) {
+  return spec.strides.empty() ? empty(spec.sizes, spec.dtype, device)
+                              : empty_strided(spec.sizes, spec.strides, spec.dtype, device);
+}
+inline const std::array<OutSpec, 1> as_specs(const OutSpec& one) { return {one}; }
+template <size_t N>
+inline const std::array<OutSpec, N>& as_specs(const std::array<OutSpec, N>& many) {
+  return many;
+}
+
+// `out=`: refuses gradients and dtypes that cannot hold the result, resizes, and says whether the
+// kernel may fill it directly (`direct`) or must fill a temporary that is copied afterwards.
+[[noreturn]] void fail_out_with_grad(const char* op);
+Tensor prepare_out(const char* op, const OutSpec& spec, Tensor& out, TensorsView inputs);
+void finish_out(const Tensor& filled, Tensor& out);
+void copy_to_out(const char* op, const Tensor& result, Tensor& out);
+
+// In-place forms of rows that do not fill their input directly: the result must fit it.
+void check_inplace_spec(const char* op, const Tensor& self, const OutSpec& spec);
+void check_inplace_result(const char* op, const Tensor& self, const Tensor& result);
+void copy_into(Tensor& self, const Tensor& result);
+// In-place forms of views: `self` takes the layout; its history becomes the node's.
+void change_layout(Tensor& self, const Layout& layout, const Ref<Node>& node);
+// Rows whose shape depends on data cannot run on meta tensors.
+void require_data(const char* op, Device device);
+inline OutSpec with_output_dtype(OutSpec spec, DType dtype) {
+  spec.dtype = dtype;
+  return spec;
+}
+
+// --- gradients ---------------------------------------------------------------------------------
+// An input's shape and dtype, kept only where they differ from the output's.
+struct InputLike {
+  bool same = true;
+  DType dtype = DType::F32;
+  Dims sizes;
+  void set(const Tensor& input, const Tensor& out) {
+    same = input.dtype() == out.dtype() && input.sizes() == out.sizes();
+    if (!same) {
+      dtype = input.dtype();
+      sizes = input.sizes();
+    }
+  }
+  Tensor reduce(Tensor grad) const {
+    return same || !grad.defined() ? grad : formulas::reduce_to(grad, sizes, dtype);
+  }
+};
+
+inline Tensor with_dtype(Tensor grad, DType dtype) {
+  if (!grad.defined() || grad.dtype() == dtype) return grad;
+  return formulas::reduce_to(grad, grad.sizes(), dtype);
+}
+inline bool none_defined(const Grads& grads) {
+  for (const Tensor& g : grads)
+    if (g.defined()) return false;
+  return true;
+}
+Tensor defined_or_zeros(const Grads& grads, size_t i, const InlineVec<OutputMeta, 1>& outputs);
+TensorList unpack_all(const std::vector<SavedTensor>& saved, Node* owner);
+void add_list_edge(Node& node, const Tensor& t, std::vector<DType>& dtypes);
+void store_list(Grads& out, size_t slot, TensorList grads, const std::vector<DType>& dtypes);
+
+// What a row whose gradient is declared missing leaves behind: raises when backward reaches it.
+Ref<Node> record_missing(const char* op, std::initializer_list<const Tensor*> inputs);
+inline void set_history(TensorList& outs, const Ref<Node>& node) {
+  for (Tensor& t : outs) set_history(t, node);
+}
+
+}  // namespace msa

@@ -1,0 +1,167 @@
+"""Emits what the run time knows of the rows: op_infos.cpp (parameters, boxed calls) and bindings.cpp (public names)."""
+from __future__ import annotations
+
+from .emit_ops import NOTE, forms_of, outs, result_type
+from .load import Row
+from .schema import RESULTS, Param
+
+# Public names besides a row's own: the row's aliases, and in-place methods with a trailing underscore.
+
+
+def quote(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def default_value(row: Row, index: int, p: Param, statics: list[str]) -> str:
+    """A C++ Value for the parameter's default; lists and strings become statics."""
+    text = p.cpp_default()
+    if text is None or p.default == "None":
+        return "Value()"
+    name = f"default_{row.cpp}_{index}"
+    if p.type.startswith("int[]"):
+        statics.append(f"const Dims {name}{text if text.startswith('{') else '{' + text + '}'};")
+        return f"Value({name})"
+    if p.type.startswith("str"):
+        statics.append(f"constexpr std::string_view {name} = {text};")
+        return f"Value(&{name})"
+    if p.type.startswith("float"):
+        return f"Value(double({text}))"
+    if p.type.startswith("Scalar") or p.takes_number:
+        return f"Value({text})" if text in ("true", "false") or "." in text or "e" in text or "VAL" in text else f"Value(int64_t{{{text}}})"
+    if p.type.startswith("int"):
+        return f"Value(int64_t{{{text}}})"
+    return f"Value({text})"
+
+
+def param_line(row: Row, index: int, p: Param, statics: list[str]) -> str:
+    number = p.takes_number or (row.kind == "elementwise" and p.is_tensor and not (index == 0 and (row.has("method") or row.inplace_form)))
+    cells = [quote(p.name), f"ArgType::{p.kind.arg_type}", str(p.type.endswith("?")).lower(), str(p.keyword_only).lower(),
+             str(p.default is not None).lower(), str(number).lower(), str(p.repeat_int), default_value(row, index, p, statics)]
+    return "{" + ", ".join(cells) + "},"
+
+
+def reads(row: Row) -> list[str]:
+    return [f"a[{i}].{p.kind.read}" for i, p in enumerate(row.schema.params) if not p.face_only]
+
+
+def boxed(row: Row) -> list[str]:
+    """The thunks that turn boxed values into the typed calls."""
+    args, lines = reads(row), []
+    grad_at = next((i for i, p in enumerate(row.schema.params) if p.name == "requires_grad"), None)
+    layout_at = next((i for i, p in enumerate(row.schema.params) if p.type == "layout?"), None)
+    for form in forms_of(row):
+        if form == "function":
+            call = f"ops::{row.cpp}({', '.join(args)})"
+            body = [f"{call};" if result_type(row) == "void" else f"r.set({call});"]
+            if layout_at is not None:
+                body.insert(0, f"require_strided(\"{row.name}\", a[{layout_at}]);")
+            if grad_at is not None:
+                body.append(f"if (a[{grad_at}].boolean()) set_requires_grad(r.tensors[0], true);")
+        elif form == "inplace":
+            rest = ", ".join(["a[0].mutable_tensor()", *args[1:]])
+            body = [f"r.set(Tensor(ops::{row.cpp_inplace}({rest})));"]
+        else:
+            n = len(row.schema.params)
+            targets = [f"a[{n + i}].mutable_tensor()" for i in range(len(outs(row)))]
+            body = [f"ops::{row.cpp}_out({', '.join(args + targets)});", *(f"r.set(Tensor({t}));" for t in targets)]
+            if len(targets) > 1:
+                body.append("r.kind = Results::Kind::Tuple;")
+        unused = "" if any("a[" in x for x in body) else "[[maybe_unused]] "
+        lines += [f"void {form}_{row.cpp}({unused}const Value* a, [[maybe_unused]] Results& r) {{", *(f"  {x}" for x in body), "}"]
+    return lines
+
+
+def info_source(file: str, rows: list[Row]) -> str:
+    """op_infos for the rows of one file: parameter tables and thunks, in namespace boxed."""
+    statics: list[str] = []
+    tables: list[str] = []
+    for row in rows:
+        if row.schema.params:
+            cells = [param_line(row, i, p, statics) for i, p in enumerate(row.schema.params)]
+            tables += [f"const Param params_{row.cpp}[] = {{", *(f"    {c}" for c in cells), "};"]
+        if row.results:
+            tables.append(f"const char* const results_{row.cpp}[] = {{{', '.join(map(quote, row.results))}, nullptr}};")
+        if row.ms:
+            tables.append(f"const char* const ms_{row.cpp}[] = {{{', '.join(map(quote, row.ms))}, nullptr}};")
+    thunks = [line for row in rows for line in boxed(row)]
+    infos = [f"extern const OpInfo info_{row.cpp};\nconst OpInfo info_{row.cpp} = {info(row)};" for row in rows]
+    head = [NOTE.format(file), '#include "core/autograd/meta.h"', '#include "core/dispatch/boxed_support.h"', '#include "generated/ops.h"',
+            "", "namespace msa::boxed {", "namespace {"]
+    return "\n".join([*head, *statics, *tables, *thunks, "}  // namespace", "", *infos, "}  // namespace msa::boxed", ""])
+
+
+def info(row: Row) -> str:
+    forms = forms_of(row)
+    pick = lambda form: f"{form}_{row.cpp}" if form in forms else "nullptr"  # noqa: E731
+    positional = sum(not p.keyword_only for p in row.schema.params)
+    kind = RESULTS[row.schema.results[0]]
+    cells = {
+        "name": quote(row.name.rstrip("_") if row.inplace_only else row.name), "overload": quote(row.schema.overload), "schema": quote(row.schema.text),
+        "params": f"params_{row.cpp}" if row.schema.params else "nullptr", "n_params": len(row.schema.params), "n_positional": positional,
+        "n_results": len(row.schema.results), "call": pick("function"), "call_inplace": pick("inplace"), "call_out": pick("out"),
+        "result_names": f"results_{row.cpp}" if row.results else "nullptr",
+        "node_name": quote(row.node_name) if row.gradients else "nullptr", "ms": f"ms_{row.cpp}" if row.ms else "nullptr",
+        "python_bool": str(kind == "bool").lower(), "python_float": str(kind == "double").lower(),
+        "composed": str(row.kind == "compose" and not row.gradients).lower(), "id": f"static_cast<uint16_t>(OpId::{row.cpp})"}
+    return "{" + ", ".join(f".{k} = {v}" for k, v in cells.items()) + "}"
+
+
+def infos_source(rows: list[Row]) -> str:
+    """op_infos.cpp: the table of all rows, by OpId."""
+    lines = [NOTE.format("ops/*.toml"), '#include "core/dispatch/op_info.h"', "", "namespace msa {", "namespace boxed {"]
+    lines += [f"extern const OpInfo info_{row.cpp};" for row in rows]
+    lines += ["}  // namespace boxed", "", "const OpInfo* const op_table[] = {", *(f"    &boxed::info_{row.cpp}," for row in rows), "};",
+              f"const size_t op_count = {len(rows)};", "}  // namespace msa", ""]
+    return "\n".join(lines)
+
+
+# --- public names ------------------------------------------------------------------------------------------------
+def public_names(rows: list[Row]) -> tuple[dict[str, list[tuple[Row, str]]], dict[str, list[tuple[Row, str]]]]:
+    """(functions, methods): public name -> overloads, each a row and a form."""
+    functions: dict[str, list[tuple[Row, str]]] = {}
+    methods: dict[str, list[tuple[Row, str]]] = {}
+    for row in rows:
+        base = row.name.rstrip("_") if row.inplace_only else row.name
+        alias = row.fields.get("alias", [])
+        spaces = row.fields.get("namespace", [""])
+        plain = [base, *(a for a in alias if "." not in a)]
+        dotted = [f"{s}.{base}".lstrip(".") for s in spaces] + list(alias)
+        if not row.inplace_only and not row.has("no_function"):
+            for name in dotted:
+                functions.setdefault(name, []).append((row, "Function"))
+        if row.has("inplace_function"):
+            for name in dotted:
+                functions.setdefault(name + "_", []).append((row, "Inplace"))
+        if row.has("method") and not row.inplace_only:
+            for name in plain:
+                methods.setdefault(name, []).append((row, "Function"))
+        if row.inplace_form and (row.has("method") or row.inplace_only):
+            for name in plain:
+                methods.setdefault(name + "_", []).append((row, "Inplace"))
+    return functions, methods
+
+
+def bindings_source(rows: list[Row]) -> str:
+    """bindings.cpp: for each public name its overloads, a C function and a PyMethodDef."""
+    lines = [NOTE.format("ops/*.toml"), '#include "bindings/binding.h"', "", "namespace msa::boxed {",
+             *(f"extern const OpInfo info_{row.cpp};" for row in rows), "}  // namespace msa::boxed", "", "namespace msa::py {", "namespace {"]
+    tables = dict(zip(("function", "method"), public_names(rows)))
+    for kind, names in tables.items():
+        for i, (name, overloads) in enumerate(names.items()):
+            cells = ", ".join(f"{{&boxed::info_{row.cpp}, Form::{form}}}" for row, form in overloads)
+            lines.append(f"const Overload {kind}_overloads_{i}[] = {{{cells}}};  // {name}")
+    lines += ["}  // namespace", ""]
+    for kind, names in tables.items():
+        lines.append(f"const Binding {kind}_bindings[] = {{")
+        lines += [f"    {{{quote(name)}, {kind}_overloads_{i}, {len(o)}}}," for i, (name, o) in enumerate(names.items())]
+        lines += ["};", f"const size_t n_{kind}_bindings = {len(names)};", "", "namespace {"]
+        self_arg = "self, " if kind == "method" else ""
+        for i in range(len(names)):
+            lines.append(f"PyObject* {kind}_{i}(PyObject*{' self' if kind == 'method' else ''}, PyObject* const* args, Py_ssize_t n, "
+                         f"PyObject* names) {{ return call_{kind}({kind}_bindings[{i}], {self_arg}args, n, names); }}")
+        lines += ["}  // namespace", "", f"PyMethodDef {kind}_defs[] = {{"]
+        for i, (name, overloads) in enumerate(names.items()):
+            lines.append(f"    {{{quote(name.rpartition('.')[2])}, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>({kind}_{i})), "
+                         f"METH_FASTCALL | METH_KEYWORDS, {quote(overloads[0][0].fields.get('doc', ''))}}},")
+        lines += ["    {nullptr, nullptr, 0, nullptr}};", ""]
+    return "\n".join([*lines, "}  // namespace msa::py", ""])

@@ -1,0 +1,164 @@
+"""Reads ops/*.toml into rows and checks what can be checked without looking at formulas."""
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from .schema import Param, RegistryError, Schema, cpp_word, parse
+
+FIELDS = {"schema", "kind", "dtype", "shape", "layout", "body", "forms", "namespace", "alias", "gradient", "node", "save",
+          "results", "doc", "ms", "opmath", "inplace", "loops"}
+KINDS = {"elementwise", "kernel", "view", "compose"}
+FORMS = {"method", "inplace", "out", "no_function", "inplace_function"}
+DTYPE_RULES = {"promote": "Promote", "promote_float": "PromoteFloat", "compare": "Compare", "to_real": "ToReal",
+               "float": "Float"}
+GRADIENT_WORDS = {"none", "missing"}
+
+
+@dataclass
+class Row:
+    """One operator. `schema` has the parameters; the rest are the row's fields."""
+
+    file: str
+    schema: Schema
+    fields: dict[str, Any]
+    save: list[tuple[str, str]] = field(default_factory=list)  # (type, name) of extra results for backward
+
+    def __getattr__(self, name: str) -> Any:
+        if name in FIELDS:
+            return self.fields.get(name)
+        raise AttributeError(name)
+
+    @property
+    def name(self) -> str:
+        return self.schema.name
+
+    @property
+    def label(self) -> str:
+        return self.name + (f".{self.schema.overload}" if self.schema.overload else "")
+
+    @property
+    def inplace_only(self) -> bool:
+        return self.name.endswith("_") and not self.name.startswith("__")
+
+    @property
+    def cpp(self) -> str:
+        if self.inplace_only:
+            base = self.name[:-1] + (f"_{self.schema.overload.lower()}" if self.schema.overload else "")
+            return base + "_"
+        return cpp_word(self.name + (f"_{self.schema.overload.lower()}" if self.schema.overload else ""))
+
+    @property
+    def cpp_inplace(self) -> str:
+        return self.cpp if self.inplace_only else self.cpp.rstrip("_") + "_"
+
+    @property
+    def params(self) -> list[Param]:
+        return self.schema.core_params
+
+    @property
+    def tensors(self) -> list[Param]:
+        return [p for p in self.params if p.is_tensor]
+
+    def has(self, form: str) -> bool:
+        return form in self.fields.get("forms", [])
+
+    @property
+    def inplace_form(self) -> bool:
+        return self.inplace_only or self.has("inplace")
+
+    @property
+    def gradients(self) -> dict[str, str]:
+        got = self.fields.get("gradient")
+        return got if isinstance(got, dict) else {}
+
+    @property
+    def node_name(self) -> str:
+        parts = self.name.strip("_").split("_")
+        return self.fields.get("node") or "".join(p[:1].upper() + p[1:] for p in parts) + "Backward0"
+
+    @property
+    def result_names(self) -> list[str]:
+        """What formulas call the results: result0.. and the names from `results` and `save`."""
+        return list(self.fields.get("results") or [f"result{i}" for i in range(len(self.schema.results))])
+
+    def fault(self, cause: str) -> RegistryError:
+        return RegistryError(f"{self.file}: row '{self.label}': {cause}")
+
+
+def load(folder: Path) -> list[Row]:
+    """All rows in file and row order; raises RegistryError with every fault found."""
+    rows: list[Row] = []
+    faults: list[str] = []
+    for path in sorted(folder.glob("*.toml")):
+        place = f"{folder.name}/{path.name}"
+        try:
+            table = tomllib.loads(path.read_text())
+        except tomllib.TOMLDecodeError as err:
+            faults.append(f"{place}: {err}")
+            continue
+        for number, fields in enumerate(table.get("op", []), 1):
+            try:
+                rows.append(read_row(place, number, fields))
+            except RegistryError as err:
+                faults.append(str(err))
+    faults += duplicates(rows)
+    if faults:
+        raise RegistryError("\n".join(faults))
+    return rows
+
+
+def read_row(place: str, number: int, fields: dict[str, Any]) -> Row:
+    text = fields.get("schema")
+    if not isinstance(text, str):
+        raise RegistryError(f"{place}: row {number}: no schema")
+    try:
+        row = Row(place, parse(text), fields)
+        row.save = [tuple(item.split(" ", 1)) for item in fields.get("save", [])]  # type: ignore[misc]
+    except RegistryError as err:
+        raise RegistryError(f"{place}: row {number} '{text}': {err}") from None
+    check(row)
+    return row
+
+
+def check(row: Row) -> None:
+    if unknown := set(row.fields) - FIELDS:
+        raise row.fault(f"unknown field {sorted(unknown)}")
+    if row.kind not in KINDS:
+        raise row.fault(f"kind '{row.kind}' is none of {sorted(KINDS)}")
+    if unknown := set(row.fields.get("forms", [])) - FORMS:
+        raise row.fault(f"unknown form {sorted(unknown)}")
+    if row.kind == "elementwise" and row.dtype not in DTYPE_RULES:
+        raise row.fault(f"dtype '{row.dtype}' is none of {sorted(DTYPE_RULES)}")
+    if row.kind == "kernel" and not row.shape and not row.inplace_only:
+        raise row.fault("a kernel row needs a shape rule")
+    if row.kind == "view" and not row.layout:
+        raise row.fault("a view row needs a layout function")
+    if row.has("method") and not (row.schema.params and row.schema.params[0].type in ("Tensor", "Tensor[]")):
+        raise row.fault("a method needs a Tensor as its first parameter")
+    gradient = row.fields.get("gradient")
+    if gradient is None and row.kind != "compose":
+        raise row.fault("gradient missing: give formulas, or declare it \"none\" or \"missing\"")
+    if isinstance(gradient, str) and gradient not in GRADIENT_WORDS:
+        raise row.fault(f"gradient '{gradient}' is neither a table nor one of {sorted(GRADIENT_WORDS)}")
+    named = {p.name for p in row.params if p.is_tensor or p.type == "Tensor[]"}
+    for key in row.gradients:
+        if wrong := [k for k in key.replace(" ", "").split(",") if k not in named]:
+            raise row.fault(f"gradient.{key}: '{wrong[0]}' is not a Tensor parameter of the schema")
+    for name in row.fields.get("results", []):
+        if not name.isidentifier():
+            raise row.fault(f"result name '{name}' is no identifier")
+    if row.results and len(row.results) != len(row.schema.results):
+        raise row.fault(f"{len(row.results)} result names for {len(row.schema.results)} results")
+
+
+def duplicates(rows: list[Row]) -> list[str]:
+    seen: dict[str, Row] = {}
+    faults = []
+    for row in rows:
+        if row.cpp in seen:
+            faults.append(str(row.fault(f"duplicate name: {seen[row.cpp].file} has ops::{row.cpp} too")))
+        seen.setdefault(row.cpp, row)
+    return faults
