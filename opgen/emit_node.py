@@ -1,6 +1,7 @@
 """Emits the backward node of a row: what it saves, when, and its `apply` from the gradient formulas."""
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 
 from .formula import PROPERTIES, Compiler, Library, Term
@@ -44,7 +45,7 @@ class Node:
 
     def wants(self, param: Param) -> str:
         if param.type == "Tensor[]":
-            return f"wants_any({self.slot(param)}, {param.cpp}_count)"
+            return f"wants_any(*this, {self.slot(param)}, {param.cpp}_count)"
         return f"wants({self.slot(param)})"
 
 
@@ -187,8 +188,7 @@ def store(node: Node, target: Param, value: str) -> list[str]:
 def emit_record(node: Node) -> list[str]:
     """`record_x`: makes the node, wires its edges, saves what the wanted formulas read."""
     row = node.row
-    params = ", ".join(p.declare(False) for p in row.params)
-    lines = [f"[[gnu::noinline]] Ref<{node.struct}> record_{row.cpp}({params}, [[maybe_unused]] bool inplace) {{",
+    lines = ["",  # the signature, once it is known which parameters are used
              f"  Ref<{node.struct}> node(new {node.struct});"]
     for param in node.edges:
         if param.type == "Tensor[]":
@@ -211,19 +211,21 @@ def emit_record(node: Node) -> list[str]:
     for name, (tensor, prop) in properties(node).items():
         if any(p.cpp == tensor for p in row.params):
             lines.append(f"  if ({tensor}.defined()) node->{name} = {tensor}.{PROPERTIES[prop][0]};")
-    unused = [p.cpp for p in row.params if not any(p.cpp in line for line in lines[1:])]
-    lines[0] = lines[0] if not unused else "".join(
-        [lines[0].split("(")[0], "(", ", ".join(("[[maybe_unused]] " if p.cpp in unused else "") + p.declare(False) for p in row.params),
-         ", [[maybe_unused]] bool inplace) {"])
+    body = "\n".join(lines[1:])
+    inside = re.sub(r"node->\w+", "", body)
+    params = ", ".join(("" if re.search(rf"(?<![.])\b{p.cpp}\b", inside) else "[[maybe_unused]] ") + p.declare(False) for p in row.params)
+    lines[0] = f"[[gnu::noinline]] Ref<{node.struct}> record_{row.cpp}({params}, [[maybe_unused]] bool inplace) {{"
     return [*lines, "  return node;", "}", ""]
 
 
 def condition(node: Node, targets: list[Param]) -> str:
+    """`if (...)` around a save that only some gradients need; empty where all do."""
     unique = list({p.name: p for p in targets}.values())
     if len(unique) == len(node.edges) == 1:
         return ""
-    return f"if ({' || '.join('node->' + node.wants(t).replace('(', '(node->' if t.type == 'Tensor[]' and '_count' in node.slot(t) else '(', 1) for t in unique)}) " \
-        if all(t.type != "Tensor[]" for t in unique) and all("_count" not in node.slot(t) for t in unique) else ""
+    test = " || ".join(node.wants(t) for t in unique)
+    through_node = re.sub(r"\bwants\(|\b\w+_count\b", r"node->\g<0>", test).replace("*this", "*node")
+    return f"if ({through_node}) "
 
 
 def finish_lines(node: Node, results: list[str]) -> list[str]:

@@ -72,7 +72,7 @@ def boxed(row: Row) -> list[str]:
 
 
 def info_source(file: str, rows: list[Row]) -> str:
-    """op_infos for the rows of one file: parameter tables and thunks, in namespace boxed."""
+    """op_infos for the rows of one file: parameter tables and thunks, in namespace op_calls."""
     statics: list[str] = []
     tables: list[str] = []
     for row in rows:
@@ -86,8 +86,8 @@ def info_source(file: str, rows: list[Row]) -> str:
     thunks = [line for row in rows for line in boxed(row)]
     infos = [f"extern const OpInfo info_{row.cpp};\nconst OpInfo info_{row.cpp} = {info(row)};" for row in rows]
     head = [NOTE.format(file), '#include "core/autograd/meta.h"', '#include "core/dispatch/boxed_support.h"', '#include "generated/ops.h"',
-            "", "namespace msa::boxed {", "namespace {"]
-    return "\n".join([*head, *statics, *tables, *thunks, "}  // namespace", "", *infos, "}  // namespace msa::boxed", ""])
+            "", "namespace msa::op_calls {", "namespace {"]
+    return "\n".join([*head, *statics, *tables, *thunks, "}  // namespace", "", *infos, "}  // namespace msa::op_calls", ""])
 
 
 def info(row: Row) -> str:
@@ -102,15 +102,15 @@ def info(row: Row) -> str:
         "result_names": f"results_{row.cpp}" if row.results else "nullptr",
         "node_name": quote(row.node_name) if row.gradients else "nullptr", "ms": f"ms_{row.cpp}" if row.ms else "nullptr",
         "python_bool": str(kind == "bool").lower(), "python_float": str(kind == "double").lower(),
-        "composed": str(row.kind == "compose" and not row.gradients).lower(), "id": f"static_cast<uint16_t>(OpId::{row.cpp})"}
+        "id": f"static_cast<uint16_t>(OpId::{row.cpp})", "composed": str(row.kind == "compose" and not row.gradients).lower()}
     return "{" + ", ".join(f".{k} = {v}" for k, v in cells.items()) + "}"
 
 
 def infos_source(rows: list[Row]) -> str:
     """op_infos.cpp: the table of all rows, by OpId."""
-    lines = [NOTE.format("ops/*.toml"), '#include "core/dispatch/op_info.h"', "", "namespace msa {", "namespace boxed {"]
+    lines = [NOTE.format("ops/*.toml"), '#include "core/dispatch/op_info.h"', "", "namespace msa {", "namespace op_calls {"]
     lines += [f"extern const OpInfo info_{row.cpp};" for row in rows]
-    lines += ["}  // namespace boxed", "", "const OpInfo* const op_table[] = {", *(f"    &boxed::info_{row.cpp}," for row in rows), "};",
+    lines += ["}  // namespace op_calls", "", "const OpInfo* const op_table[] = {", *(f"    &op_calls::info_{row.cpp}," for row in rows), "};",
               f"const size_t op_count = {len(rows)};", "}  // namespace msa", ""]
     return "\n".join(lines)
 
@@ -143,12 +143,12 @@ def public_names(rows: list[Row]) -> tuple[dict[str, list[tuple[Row, str]]], dic
 
 def bindings_source(rows: list[Row]) -> str:
     """bindings.cpp: for each public name its overloads, a C function and a PyMethodDef."""
-    lines = [NOTE.format("ops/*.toml"), '#include "bindings/binding.h"', "", "namespace msa::boxed {",
-             *(f"extern const OpInfo info_{row.cpp};" for row in rows), "}  // namespace msa::boxed", "", "namespace msa::py {", "namespace {"]
+    lines = [NOTE.format("ops/*.toml"), '#include "bindings/binding.h"', "", "namespace msa::op_calls {",
+             *(f"extern const OpInfo info_{row.cpp};" for row in rows), "}  // namespace msa::op_calls", "", "namespace msa::py {", "namespace {"]
     tables = dict(zip(("function", "method"), public_names(rows)))
     for kind, names in tables.items():
         for i, (name, overloads) in enumerate(names.items()):
-            cells = ", ".join(f"{{&boxed::info_{row.cpp}, Form::{form}}}" for row, form in overloads)
+            cells = ", ".join(f"{{&op_calls::info_{row.cpp}, Form::{form}}}" for row, form in overloads)
             lines.append(f"const Overload {kind}_overloads_{i}[] = {{{cells}}};  // {name}")
     lines += ["}  // namespace", ""]
     for kind, names in tables.items():

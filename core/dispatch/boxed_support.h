@@ -4,7 +4,7 @@
 
 #include "core/dispatch/op_info.h"
 
-namespace msa::boxed {
+namespace msa::op_calls {
 
 // `layout=` of factories: only strided tensors are made here.
 inline void require_strided(const char* op, const Value& layout) {
@@ -12,4 +12,4 @@ inline void require_strided(const char* op, const Value& layout) {
               ": only layout=torch.strided is supported here; make a strided tensor and convert it");
 }
 
-}  // namespace msa::boxed
+}  // namespace msa::op_calls

@@ -85,6 +85,11 @@ inline Tensor with_dtype(Tensor grad, DType dtype) {
   if (!grad.defined() || grad.dtype() == dtype) return grad;
   return formulas::reduce_to(grad, grad.sizes(), dtype);
 }
+inline bool wants_any(const Node& node, size_t from, size_t n) {
+  for (size_t i = from; i < from + n; ++i)
+    if (node.wants(i)) return true;
+  return false;
+}
 inline bool none_defined(const Grads& grads) {
   for (const Tensor& g : grads)
     if (g.defined()) return false;

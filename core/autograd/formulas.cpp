@@ -1,0 +1,71 @@
+// Bodies of the gradient formulas' helper functions.
+#include "core/autograd/formulas.h"
+
+#include "core/rules/rules.h"
+#include "generated/ops.h"
+
+namespace msa::formulas {
+
+Tensor reduce_to(const Tensor& grad, const Dims& sizes, DType dtype) {
+  if (!grad.defined()) return grad;
+  Tensor out = grad;
+  if (is_complex(out.dtype()) && !is_complex(dtype)) out = ops::real(out);
+  if (!(out.sizes() == sizes)) {
+    size_t lead = out.sizes().size() - sizes.size();
+    Dims dims;
+    for (size_t i = 0; i < out.sizes().size(); ++i)
+      if (i < lead || (sizes[i - lead] == 1 && out.sizes()[i] != 1)) dims.push_back(static_cast<int64_t>(i));
+    if (!dims.empty()) out = ops::sum_dim(out, dims, true, {});
+    if (lead) out = ops::view(out, sizes);
+  }
+  return out.dtype() == dtype ? out : ops::_to_copy(out, dtype);
+}
+
+Tensor spread(const Tensor& grad, const Dims& sizes, const OptDims& dim, bool keepdim) {
+  if (keepdim || sizes.empty()) return ops::expand(grad, sizes);
+  Tensor out = grad;
+  for (int64_t d : reduced_dims("sum", dim, static_cast<int64_t>(sizes.size()))) out = ops::unsqueeze(out, d);
+  return ops::expand(out, sizes);
+}
+
+Tensor scaled(const Tensor& grad, const Scalar& factor) {
+  return factor == 1.0 ? grad : ops::mul(grad, wrapped_number(factor));
+}
+
+Scalar conj_scalar(const Scalar& value) {
+  return value.is_complex() ? Scalar(std::conj(value.to_complex())) : value;
+}
+
+Tensor permute_backward(const Tensor& grad, const Dims& dims) {
+  Dims inverse(dims.size());
+  for (size_t i = 0; i < dims.size(); ++i)
+    inverse[wrap_dim(dims[i], static_cast<int64_t>(dims.size()))] = static_cast<int64_t>(i);
+  return ops::permute(grad, inverse);
+}
+
+Tensor slice_backward(const Tensor& grad, const Dims& sizes, int64_t dim, OptInt start, OptInt end, int64_t step) {
+  Tensor out = ops::zeros(sizes, grad.dtype(), grad.device());
+  Tensor place = ops::slice(out, dim, start, end, step);
+  ops::copy_(place, grad);
+  return out;
+}
+
+Tensor select_backward(const Tensor& grad, const Dims& sizes, int64_t dim, int64_t index) {
+  Tensor out = ops::zeros(sizes, grad.dtype(), grad.device());
+  Tensor place = ops::select(out, dim, index);
+  ops::copy_(place, grad);
+  return out;
+}
+
+Tensor unbind_backward(const Grads& grads, const Dims& sizes, DType dtype, int64_t dim) {
+  Tensor out;
+  for (size_t i = 0; i < grads.size(); ++i) {
+    if (!grads[i].defined()) continue;
+    if (!out.defined()) out = ops::zeros(sizes, dtype, grads[i].device());
+    Tensor place = ops::select(out, dim, static_cast<int64_t>(i));
+    ops::copy_(place, grads[i]);
+  }
+  return out;
+}
+
+}  // namespace msa::formulas

@@ -1,0 +1,28 @@
+// Functions that gradient formulas in ops/*.toml may call beside the rows; each is built from rows,
+// so that it can be differentiated again. The generator reads this header: one declaration, one name.
+#pragma once
+#include <array>
+#include <tuple>
+
+#include "core/autograd/node.h"
+#include "core/dispatch/options.h"
+
+namespace msa::formulas {
+
+// A gradient brought back to an input's shape and dtype: sums over broadcast dimensions, casts, and
+// takes the real part for a real input.
+Tensor reduce_to(const Tensor& grad, const Dims& sizes, DType dtype);
+// The gradient of a reduction over `dim`, spread back over the input's sizes.
+Tensor spread(const Tensor& grad, const Dims& sizes, const OptDims& dim, bool keepdim);
+
+// grad * factor, without the multiplication where the factor is 1.
+Tensor scaled(const Tensor& grad, const Scalar& factor);
+Scalar conj_scalar(const Scalar& value);
+
+// The gradients of views: the incoming one placed in zeros of the input's shape.
+Tensor permute_backward(const Tensor& grad, const Dims& dims);
+Tensor slice_backward(const Tensor& grad, const Dims& sizes, int64_t dim, OptInt start, OptInt end, int64_t step);
+Tensor select_backward(const Tensor& grad, const Dims& sizes, int64_t dim, int64_t index);
+Tensor unbind_backward(const Grads& grads, const Dims& sizes, DType dtype, int64_t dim);
+
+}  // namespace msa::formulas
