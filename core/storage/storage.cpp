@@ -40,7 +40,7 @@ Ref<Storage> Storage::make(size_t bytes, Device device) {
   Storage* s = new_block(in_block ? bytes : 0);
   s->data = in_block ? block_data(s) : data;
   s->bytes = bytes;
-  s->device = device;
+  s->device = {device.kind};  // "cpu:0" is "cpu"
   return Ref<Storage>(s);
 }
 

@@ -1,0 +1,264 @@
+// Runs elementwise rows. A call on contiguous tensors of one dtype goes straight to its loop; all
+// others get the full rules: promotion, broadcasting, memory format, overlap, conversion.
+#include "core/dispatch/elementwise.h"
+
+#include <array>
+
+#include "kernels/cpu/walk.h"
+
+namespace msa {
+namespace {
+
+using Inputs = std::span<const Tensor* const>;
+
+struct alignas(16) Element {
+  char bytes[16];
+};
+
+enum class Category : uint8_t { Bool, Integer, Float, Complex };
+
+Category category(DType t) {
+  if (is_complex(t)) return Category::Complex;
+  if (is_floating(t)) return Category::Float;
+  return t == DType::Bool ? Category::Bool : Category::Integer;
+}
+
+DType computed_dtype(const ElementwiseOp& op, DType common) {
+  bool to_float = op.rule == DTypeRule::PromoteFloat || op.rule == DTypeRule::Float;
+  if (to_float && is_integral(common)) common = default_dtype();
+  MSA_REQUIRE(op.rule != DTypeRule::Float || !is_complex(common), NotImplemented, op.name,
+              ": not implemented for complex inputs (", common, "); take .real, .imag or .abs() first");
+  return common;
+}
+
+DType result_dtype(DTypeRule rule, DType computed) {
+  if (rule == DTypeRule::Compare) return DType::Bool;
+  return rule == DTypeRule::ToReal ? to_real(computed) : computed;
+}
+
+// --- the short way -------------------------------------------------------------------------------
+
+struct Flat {
+  const TensorImpl* lead;  // its dtype and sizes are the result's
+  Loop loop;
+  char* data[cpu::kMaxOperands];
+  int64_t steps[cpu::kMaxOperands];
+  Element numbers[cpu::kMaxOperands];
+};
+
+char* data_of(const TensorImpl& t) {
+  return static_cast<char*>(t.storage->data) + t.offset * static_cast<int64_t>(size_bytes(t.dtype));
+}
+
+// Fills operand `i`; false when it does not fit the short way.
+bool add_flat(Flat& flat, const TensorImpl& t, size_t i) {
+  const TensorImpl& lead = *flat.lead;
+  if (!t.storage->device.is_cpu()) return false;
+  if (t.dtype == lead.dtype && t.sizes == lead.sizes && !t.wrapped_number) {
+    flat.data[i] = data_of(t);
+    flat.steps[i] = static_cast<int64_t>(size_bytes(t.dtype));
+    return t.contiguous;
+  }
+  if (!t.sizes.empty()) return false;
+  flat.steps[i] = 0;
+  if (t.dtype == lead.dtype && !lead.sizes.empty()) {
+    flat.data[i] = data_of(t);
+    return true;
+  }
+  if (!t.wrapped_number || category(t.dtype) > category(lead.dtype)) return false;
+  store_scalar(load_scalar(t.dtype, data_of(t)), lead.dtype, flat.numbers[i].bytes);
+  flat.data[i] = flat.numbers[i].bytes;
+  return true;
+}
+
+bool plan_flat(Flat& flat, const ElementwiseOp& op, Inputs inputs) {
+  flat.lead = inputs[0]->impl();
+  for (const Tensor* t : inputs.subspan(1))
+    if (flat.lead->sizes.empty() && (!t->sizes().empty() || flat.lead->wrapped_number)) flat.lead = t->impl();
+  DType dtype = flat.lead->dtype;
+  bool to_float = op.rule == DTypeRule::PromoteFloat || op.rule == DTypeRule::Float;
+  if (flat.lead->wrapped_number || (to_float && is_integral(dtype))) return false;
+  flat.loop = (*op.table)->loops[static_cast<int>(dtype)];
+  if (!flat.loop) return false;
+  for (size_t i = 0; i < inputs.size(); ++i)
+    if (!add_flat(flat, *inputs[i]->impl(), i + 1)) return false;
+  return true;
+}
+
+// Whether `out` can be written as it is: the right kind, and memory that is either no input's or
+// exactly one's.
+bool flat_output(const Flat& flat, const TensorImpl& out, DType dtype, Inputs inputs) {
+  if (out.dtype != dtype || !out.contiguous || !(out.sizes == flat.lead->sizes) || !out.storage->device.is_cpu())
+    return false;
+  for (const Tensor* t : inputs)
+    if (t->impl() != &out && t->impl()->storage == out.storage) return false;
+  return true;
+}
+
+// --- all other ways ------------------------------------------------------------------------------
+
+Device common_device(const ElementwiseOp& op, Inputs inputs, const Tensor* out) {
+  Device device;
+  for (const Tensor* t : inputs)
+    if (!t->device().is_cpu()) device = t->device();
+  for (const Tensor* t : inputs) {
+    bool travels = t->device().is_cpu() && t->dim() == 0;
+    MSA_REQUIRE(travels || t->device() == device, Runtime, op.name,
+                ": Expected all tensors to be on the same device, but found at least two devices, ", device, " and ",
+                t->device(), "; move one with .to(device)");
+  }
+  MSA_REQUIRE(!out || out->device() == device, Runtime, op.name, ": Expected all tensors to be on the same device: out is on ",
+              out->device(), ", the inputs are on ", device);
+  return device;
+}
+
+// The sizes that the inputs broadcast to.
+Dims common_sizes(const ElementwiseOp& op, Inputs inputs) {
+  Dims sizes = inputs[0]->sizes();
+  for (const Tensor* t : inputs.subspan(1)) sizes = broadcast_sizes(op.name, sizes, t->sizes());
+  return sizes;
+}
+
+using Strides = std::array<Dims, cpu::kMaxOperands - 1>;
+
+// Strides of a new result: as the inputs agree, else in the order of the first that has one.
+Dims result_strides(const Dims& sizes, Inputs inputs, const Strides& strides) {
+  bool same_sizes = true, contiguous = true, channels_last = true, same_strides = true;
+  for (const Tensor* t : inputs) {
+    same_sizes &= t->sizes() == sizes;
+    contiguous &= t->is_contiguous();
+    channels_last &= t->is_contiguous(MemoryFormat::ChannelsLast);
+    same_strides &= t->strides() == inputs[0]->strides();
+  }
+  if (same_sizes) {
+    if (contiguous) return contiguous_strides(sizes);
+    if (channels_last) return channels_last_strides(sizes);
+    if (same_strides && is_dense(sizes, strides[0])) return strides[0];
+  }
+  DimsView views[cpu::kMaxOperands - 1];
+  for (size_t i = 0; i < inputs.size(); ++i) views[i] = strides[i];
+  Dims out(sizes.size());
+  int64_t step = 1;
+  bool row_major = true;
+  auto outer = static_cast<int64_t>(sizes.size());
+  for (int64_t d : stride_order(sizes, {views, inputs.size()})) {
+    row_major &= d == --outer;
+    out[d] = step;
+    step *= sizes[d];
+  }
+  return row_major ? contiguous_strides(sizes) : out;
+}
+
+struct Extent {
+  const char *begin, *end;
+};
+
+Extent extent_of(const Tensor& t) {
+  auto* begin = static_cast<const char*>(t.data());
+  return {begin, begin + t.numel() * static_cast<int64_t>(t.item_bytes())};
+}
+
+void check_overlap(const ElementwiseOp& op, const Tensor& out, const Tensor& input) {
+  if (out.impl() == input.impl() || !out.same_storage(input) || !out.numel() || !input.numel()) return;
+  if (!is_dense(out.sizes(), out.strides()) || !is_dense(input.sizes(), input.strides())) return;
+  Extent o = extent_of(out), i = extent_of(input);
+  if (o.begin == i.begin && o.end == i.end && out.strides() == input.strides()) return;
+  MSA_REQUIRE(o.end <= i.begin || i.end <= o.begin, Runtime, op.name, ": unsupported operation: some elements of the input ",
+              "tensor and the written-to tensor refer to a single memory location. Please clone() the tensor first.");
+}
+
+// Checks a given output and gives it the result's sizes.
+void prepare_output(const ElementwiseOp& op, Inputs inputs, Tensor& out, bool inplace, const Dims& sizes,
+                    const Strides& strides, DType result) {
+  MSA_REQUIRE(can_cast(result, out.dtype()), Runtime, op.name, ": result type ", result,
+              " can't be cast to the desired output type ", out.dtype(), "; convert an input with .to() first");
+  if (!(out.sizes() == sizes)) {
+    MSA_REQUIRE(!inplace, Runtime, op.name, ": output with shape ", out.sizes(), " doesn't match the broadcast shape ", sizes);
+    resize_output(op.name, out, sizes);
+    set_layout(*out.impl(), {sizes, result_strides(sizes, inputs, strides), out.offset()});
+  }
+  MSA_REQUIRE(!is_expanded(out.sizes(), out.strides()), Runtime, op.name, ": unsupported operation: more than one element of ",
+              "the written-to tensor refers to a single memory location. Please clone() the tensor first.");
+  for (const Tensor* t : inputs) check_overlap(op, out, *t);
+}
+
+// PyTorch rounds operands to the common dtype before it computes in float; the walker, which reads
+// any dtype as float, would skip that where the common dtype is a half.
+Tensor rounded(const Tensor& t, DType half) {
+  Tensor out = empty(t.sizes(), half);
+  Dims strides = out.strides();
+  cpu::copy_elements(t.sizes(), {out.data(), half, strides.data()}, {t.data(), t.dtype(), t.strides().data()});
+  return out;
+}
+
+struct Plan {
+  Dims sizes;
+  Strides strides;
+  DType computed, result;
+};
+
+void run_loops(const ElementwiseOp& op, Inputs inputs, const Scalar* params, const Plan& plan, const Tensor& out) {
+  DType compute = plan.computed;
+  Loop loop = cpu::find_loop(**op.table, compute);
+  MSA_REQUIRE(loop, NotImplemented, op.name, ": not implemented for ", plan.computed, "; convert the input with .to() first");
+  if (out.numel() == 0) return;
+  Tensor keep[cpu::kMaxOperands - 1];
+  cpu::Operand operands[cpu::kMaxOperands];
+  Dims rounded_strides[cpu::kMaxOperands - 1];
+  operands[0] = {out.data(), out.dtype(), out.strides().data()};
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const Tensor& t = *inputs[i];
+    operands[i + 1] = {t.data(), t.dtype(), plan.strides[i].data()};
+    bool exact = t.dtype() == plan.computed || (op.exact_other && i == 1 && t.dim() == 0);
+    if (!is_half(plan.computed) || exact) continue;
+    keep[i] = rounded(t, plan.computed);
+    rounded_strides[i] = expanded_strides(t.sizes(), keep[i].strides(), plan.sizes);
+    operands[i + 1] = {keep[i].data(), plan.computed, rounded_strides[i].data()};
+  }
+  cpu::walk(plan.sizes, {operands, inputs.size() + 1}, loop, compute, result_dtype(op.rule, compute), params);
+}
+
+Tensor run_general(const ElementwiseOp& op, Inputs inputs, const Scalar* params, Tensor* out, bool inplace) {
+  Device device = common_device(op, inputs, out);
+  Plan plan;
+  plan.computed = computed_dtype(op, result_type(inputs));
+  plan.result = result_dtype(op.rule, plan.computed);
+  plan.sizes = common_sizes(op, inputs);
+  for (size_t i = 0; i < inputs.size(); ++i)
+    plan.strides[i] = expanded_strides(inputs[i]->sizes(), inputs[i]->strides(), plan.sizes);
+  if (out) prepare_output(op, inputs, *out, inplace, plan.sizes, plan.strides, plan.result);
+  auto fresh = [&] { return empty_strided(plan.sizes, result_strides(plan.sizes, inputs, plan.strides), plan.result, device); };
+  Tensor result = out ? *out : fresh();
+  if (!device.is_cpu()) return result;
+  // A half result is rounded as such before it goes to a wider output.
+  if (is_half(plan.result) && result.dtype() != plan.result) {
+    Tensor half = fresh();
+    run_loops(op, inputs, params, plan, half);
+    cpu::copy_elements(plan.sizes, {result.data(), result.dtype(), result.strides().data()},
+                       {half.data(), plan.result, half.strides().data()});
+  } else {
+    run_loops(op, inputs, params, plan, result);
+  }
+  return result;
+}
+
+}  // namespace
+
+Tensor run_elementwise(const ElementwiseOp& op, std::initializer_list<const Tensor*> inputs,
+                       std::initializer_list<Scalar> params, Tensor* out, bool inplace) {
+  Inputs in(inputs.begin(), inputs.size());
+  Flat flat;
+  if (plan_flat(flat, op, in)) {
+    DType dtype = result_dtype(op.rule, flat.lead->dtype);
+    if (!out || flat_output(flat, *out->impl(), dtype, in)) {
+      Tensor result = out ? *out : empty(flat.lead->sizes, dtype);
+      flat.data[0] = data_of(*result.impl());
+      flat.steps[0] = static_cast<int64_t>(size_bytes(dtype));
+      cpu::walk_flat(flat.data, flat.steps, static_cast<int>(in.size()) + 1, result.numel(), flat.loop, params.begin());
+      return result;
+    }
+  }
+  return run_general(op, in, params.begin(), out, inplace);
+}
+
+}  // namespace msa
