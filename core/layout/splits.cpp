@@ -6,8 +6,11 @@
 namespace msa::layouts {
 namespace {
 
-int64_t splittable_dim(const char* op, const Layout& input, int64_t dim) {
+void require_dims(const char* op, const Layout& input) {
   MSA_REQUIRE(!input.sizes.empty(), Runtime, op, " expects at least a 1-dimensional tensor, but got a tensor with 0 dims");
+}
+
+int64_t wrapped(const Layout& input, int64_t dim) {
   return wrap_dim(dim, static_cast<int64_t>(input.sizes.size()));
 }
 
@@ -29,16 +32,18 @@ std::vector<Layout> even_pieces(const Layout& input, int64_t dim, int64_t size, 
 }  // namespace
 
 std::vector<Layout> split(const Layout& input, int64_t split_size, int64_t dim) {
-  dim = splittable_dim("split", input, dim);
-  int64_t n = input.sizes[dim];
+  require_dims("split", input);
   MSA_REQUIRE(split_size >= 0, Runtime, "split expects split_size be non-negative, but got split_size=", split_size);
+  dim = wrapped(input, dim);
+  int64_t n = input.sizes[dim];
   MSA_REQUIRE(split_size > 0 || n == 0, Runtime, "split: split_size can only be 0 if dimension size is 0, but got dimension size of ", n);
   int64_t count = split_size == 0 ? 1 : std::max<int64_t>((n - 1) / split_size + (n > 0), 1);
   return even_pieces(input, dim, split_size, count);
 }
 
 std::vector<Layout> split_with_sizes(const Layout& input, const Dims& split_sizes, int64_t dim) {
-  dim = splittable_dim("split_with_sizes", input, dim);
+  require_dims("split_with_sizes", input);
+  dim = wrapped(input, dim);
   std::vector<Layout> out;
   int64_t start = 0, n = input.sizes[dim];
   for (int64_t size : split_sizes) {
@@ -55,8 +60,9 @@ std::vector<Layout> split_with_sizes(const Layout& input, const Dims& split_size
 }
 
 std::vector<Layout> chunk(const Layout& input, int64_t chunks, int64_t dim) {
-  dim = splittable_dim("chunk", input, dim);
+  require_dims("chunk", input);
   MSA_REQUIRE(chunks > 0, Runtime, "chunk expects `chunks` to be greater than 0, got: ", chunks);
+  dim = wrapped(input, dim);
   int64_t n = input.sizes[dim];
   if (n == 0) return even_pieces(input, dim, 0, chunks);
   int64_t size = (n - 1) / chunks + 1;
@@ -65,14 +71,15 @@ std::vector<Layout> chunk(const Layout& input, int64_t chunks, int64_t dim) {
 
 std::vector<Layout> unbind(const Layout& input, int64_t dim) {
   MSA_REQUIRE(!input.sizes.empty(), Index, "unbind: Dimension specified as ", dim, " but tensor has no dimensions");
-  dim = wrap_dim(dim, static_cast<int64_t>(input.sizes.size()));
+  dim = wrapped(input, dim);
   std::vector<Layout> out;
   for (int64_t i = 0; i < input.sizes[dim]; ++i) out.push_back(select(input, dim, i));
   return out;
 }
 
 std::vector<Layout> tensor_split_sections(const Layout& input, int64_t sections, int64_t dim) {
-  dim = splittable_dim("tensor_split", input, dim);
+  require_dims("tensor_split", input);
+  dim = wrapped(input, dim);
   MSA_REQUIRE(sections > 0, Runtime, "tensor_split: number of sections must be larger than 0, got ", sections);
   std::vector<Layout> out;
   int64_t n = input.sizes[dim], start = 0;
@@ -85,7 +92,8 @@ std::vector<Layout> tensor_split_sections(const Layout& input, int64_t sections,
 }
 
 std::vector<Layout> tensor_split_indices(const Layout& input, const Dims& indices, int64_t dim) {
-  dim = splittable_dim("tensor_split", input, dim);
+  require_dims("tensor_split", input);
+  dim = wrapped(input, dim);
   std::vector<Layout> out;
   int64_t start = 0;
   for (size_t i = 0; i <= indices.size(); ++i) {

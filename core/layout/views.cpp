@@ -33,18 +33,17 @@ Layout expand(const Layout& input, const Dims& size) {
               ") must be greater or equal to the number of dimensions in the tensor (", input.sizes.size(), ")");
   Layout out{size, Dims(size.size(), 0), input.offset};
   size_t lead = size.size() - input.sizes.size();
-  for (size_t d = 0; d < size.size(); ++d) {
-    if (d < lead) {
-      MSA_REQUIRE(size[d] >= 0, Runtime, "expand: the expanded size of the tensor (", size[d],
-                  ") isn't allowed in a leading, non-existing dimension ", d);
-      continue;
-    }
-    int64_t have = input.sizes[d - lead], want = size[d] == -1 ? have : size[d];
+  for (size_t d = size.size(); d-- > 0;) {
+    bool exists = d >= lead;
+    MSA_REQUIRE(exists || size[d] >= 0, Runtime, "expand: the expanded size of the tensor (", size[d],
+                ") isn't allowed in a leading, non-existing dimension ", d);
+    int64_t have = exists ? input.sizes[d - lead] : 1, want = size[d] == -1 ? have : size[d];
     MSA_REQUIRE(want >= 0 && (have == want || have == 1), Runtime, "expand: the expanded size of the tensor (", want,
                 ") must match the existing size (", have, ") at non-singleton dimension ", d, ". Target sizes: ", size,
                 ". Tensor sizes: ", input.sizes);
     out.sizes[d] = want;
-    out.strides[d] = have == want ? input.strides[d - lead] : 0;
+    if (have != want || input.sizes.empty()) continue;
+    out.strides[d] = exists ? input.strides[d - lead] : out.sizes[d + 1] * out.strides[d + 1];
   }
   return out;
 }
@@ -125,8 +124,8 @@ Layout slice(const Layout& input, int64_t dim, OptInt start, OptInt end, int64_t
   Layout out = input;
   out.sizes[dim] = (to - from) / step + ((to - from) % step != 0);
   out.offset += from * input.strides[dim];
-  // A step past the end leaves one element at most, and its stride is then never used.
-  if (__builtin_mul_overflow(input.strides[dim], step, &out.strides[dim])) out.strides[dim] = INT64_MAX;
+  // A step past the end leaves one element at most, whose stride is never used.
+  if (__builtin_mul_overflow(input.strides[dim], step, &out.strides[dim])) out.strides[dim] = input.strides[dim];
   return out;
 }
 
