@@ -1,11 +1,11 @@
-"""Command line: python -m opgen --ops OPS --out FOLDER [--list]."""
+"""Command line: python -m opgen --ops OPS --out FOLDER [--list] | --stub FILE | --reference FILE."""
 from __future__ import annotations
 
 import argparse
 import sys
 from pathlib import Path
 
-from . import emit_ops, emit_tables
+from . import emit_ops, emit_python, emit_tables
 from .formula import Library
 from .load import Row, load
 from .schema import RegistryError
@@ -28,8 +28,10 @@ def outputs(rows: list[Row], library: Library) -> dict[str, str]:
 def main() -> int:
     parser = argparse.ArgumentParser(prog="opgen", description=__doc__)
     parser.add_argument("--ops", type=Path, required=True, help="folder of the registry's .toml files")
-    parser.add_argument("--out", type=Path, required=True, help="folder for the generated files")
+    parser.add_argument("--out", type=Path, help="folder for the generated files")
     parser.add_argument("--list", action="store_true", help="print the .cpp files that a run writes, and write nothing")
+    parser.add_argument("--stub", type=Path, help="write the .pyi of the operators here")
+    parser.add_argument("--reference", type=Path, help="write the operator reference here")
     args = parser.parse_args()
     try:
         rows = load(args.ops)
@@ -38,6 +40,11 @@ def main() -> int:
     except RegistryError as err:
         print(err, file=sys.stderr)
         return 1
+    for path, make in ((args.stub, emit_python.stub), (args.reference, emit_python.reference)):
+        if path:
+            path.write_text(make(rows))
+    if not args.out:
+        return 0
     if args.list:
         print("\n".join(str(args.out / name) for name in files if name.endswith(".cpp")))
         return 0
