@@ -223,8 +223,8 @@ def condition(node: Node, targets: list[Param]) -> str:
     unique = list({p.name: p for p in targets}.values())
     if len(unique) == len(node.edges) == 1:
         return ""
-    test = " || ".join(node.wants(t) for t in unique)
-    through_node = re.sub(r"\bwants\(|\b\w+_count\b", r"node->\g<0>", test).replace("*this", "*node")
+    test = " || ".join(node.wants(t).replace("wants", "linked") for t in unique)
+    through_node = re.sub(r"\blinked\(|\b\w+_count\b", r"node->\g<0>", test).replace("*this", "*node")
     return f"if ({through_node}) "
 
 
@@ -239,7 +239,7 @@ def finish_lines(node: Node, results: list[str]) -> list[str]:
         if how == "result":
             index = int(name.removeprefix("result"))
             is_own = index < len(row.schema.results)
-            lines.append(f"node->{name}_ = SavedTensor({results[index]}, {str(is_own).lower()});")
+            lines.append(f"node->{name}_ = SavedTensor({results[index]}, {f'true, {index}' if is_own else 'false'});")
     for name, (tensor, prop) in properties(node).items():
         if not any(p.cpp == tensor for p in row.params):
             term = names_of(row)[tensor].cpp

@@ -16,7 +16,8 @@ COMPARE = {ast.Eq: ("==", "eq"), ast.NotEq: ("!=", "ne"), ast.Lt: ("<", "lt"), a
            ast.GtE: (">=", "ge")}
 # Read from a tensor without keeping it: (C++ of a live tensor, C++ type, type in formulas).
 PROPERTIES = {"sizes": ("sizes()", "Dims", "int[]"), "strides": ("strides()", "Dims", "int[]"), "dtype": ("dtype()", "DType", "dtype"),
-              "dim": ("dim()", "int64_t", "int"), "numel": ("numel()", "int64_t", "int")}
+              "dim": ("dim()", "int64_t", "int"), "numel": ("numel()", "int64_t", "int"),
+              "offset": ("offset()", "int64_t", "int")}
 PLAIN = {"int", "float", "bool", "int?", "float?", "bool?"}
 CPP_TO_TYPE = {"constTensor&": "Tensor", "Tensor": "Tensor", "int64_t": "int", "double": "float", "bool": "bool", "constScalar&": "Scalar",
                "constDims&": "int[]", "DType": "dtype", "std::string_view": "str", "constTensorList&": "Tensor[]",

@@ -1,5 +1,7 @@
 // Runs a graph backwards.
 #pragma once
+#include <functional>
+
 #include "core/autograd/node.h"
 
 namespace msa {
@@ -7,15 +9,17 @@ namespace msa {
 struct BackwardOptions {
   bool keep_graph = false;
   bool create_graph = false;
-  bool accumulate = true;          // into leaves' .grad; false: only return `inputs`' gradients
-  bool allow_unused = true;
+  bool accumulate = true;  // into leaves' .grad; false: only return the gradients of `inputs`
 };
 
 // Gradients of `roots` (weighted by `grads`) for each edge in `inputs`; with `inputs` empty, all
-// leaves accumulate. Undefined results mean unused. Holds the engine's lock; reentrant.
+// leaves accumulate. Undefined results mean unused. With `accumulate` and `inputs`, only what leads
+// to `inputs` runs and nothing is returned. Reentrant; other threads wait.
 std::vector<Tensor> run_backward(std::span<const Edge> roots, std::vector<Tensor> grads,
                                  std::span<const Edge> inputs, const BackwardOptions& options);
 
-Node* current_node();  // of the innermost running pass, for error texts and anomaly mode
+Node* current_node();  // of this thread's innermost running pass; null: none runs
+// Runs `callback` once when this thread's innermost pass ends; raises when none runs.
+void queue_callback(std::function<void()> callback);
 
 }  // namespace msa

@@ -1,6 +1,8 @@
 // Bodies of the gradient formulas' helper functions.
 #include "core/autograd/formulas.h"
 
+#include <algorithm>
+
 #include "core/rules/rules.h"
 #include "generated/ops.h"
 
@@ -55,6 +57,45 @@ Tensor select_backward(const Tensor& grad, const Dims& sizes, int64_t dim, int64
   Tensor place = ops::select(out, dim, index);
   ops::copy_(place, grad);
   return out;
+}
+
+namespace {
+
+// One more than the last element that the layout reaches, counted from its offset.
+int64_t reach(const Dims& sizes, const Dims& strides) {
+  int64_t last = 0;
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    if (sizes[d] == 0) return 0;
+    last += (sizes[d] - 1) * strides[d];
+  }
+  return last + 1;
+}
+
+}  // namespace
+
+Tensor as_strided_backward(const Tensor& grad, const Dims& input_sizes, const Dims& input_strides, int64_t input_offset,
+                           const Dims& size, const Dims& stride, OptInt storage_offset) {
+  Dims repeated, sizes, strides;
+  for (size_t d = 0; d < size.size(); ++d) {
+    if (stride[d] == 0 && size[d] != 1) {
+      repeated.push_back(static_cast<int64_t>(d));
+    } else {
+      sizes.push_back(size[d]);
+      strides.push_back(stride[d]);
+    }
+  }
+  Tensor once = repeated.empty() ? grad : ops::sum_dim(grad, repeated);
+  MSA_REQUIRE(!may_overlap_itself(sizes, strides) && !may_overlap_itself(input_sizes, input_strides), NotImplemented,
+              "as_strided: no gradient where an element is reached by two indices (sizes ", DimsView(size), ", strides ",
+              DimsView(stride), "); use unfold() or indexing.");
+  // The storage as both see it, from the first element that either reaches.
+  const int64_t offset = storage_offset.value_or(input_offset), first = std::min(offset, input_offset);
+  const int64_t length =
+      std::max(offset + reach(sizes, strides), input_offset + reach(input_sizes, input_strides)) - first;
+  Tensor memory = ops::zeros({length}, grad.dtype(), grad.device());
+  Tensor place = ops::as_strided(memory, sizes, strides, offset - first);
+  ops::copy_(place, once);
+  return ops::as_strided(memory, input_sizes, input_strides, input_offset - first);
 }
 
 Tensor unbind_backward(const Grads& grads, const Dims& sizes, DType dtype, int64_t dim) {

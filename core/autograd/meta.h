@@ -5,7 +5,7 @@
 
 namespace msa {
 
-struct AccumulateGrad;
+struct AccumulateGrad;  // core/autograd/accumulate.h
 
 enum class ViewOrigin : uint8_t { Default, NoGradMode, InferenceMode, MultiOutput, CustomFunction };
 
@@ -22,7 +22,7 @@ struct AutogradMeta {
   uint32_t grad_fn_version = 0;
   // The leaf's accumulator: kept here while no graph uses it, and keeps the leaf while one does.
   AccumulateGrad* accumulator = nullptr;
-  std::unique_ptr<NodeHooks> leaf_hooks;  // hooks of a leaf, and of post-accumulation
+  TensorImpl* owner = nullptr;
   ~AutogradMeta();
 };
 
@@ -31,6 +31,11 @@ AutogradMeta& ensure_meta(TensorImpl* t);
 // The node that made the tensor; for a view whose base was changed in place it is remade here.
 const Ref<Node>& grad_fn(const Tensor& t);
 Edge gradient_edge(const Tensor& t);
+// The node that adds to a leaf's .grad; it also holds the leaf's hooks.
+Ref<Node> accumulator_of(TensorImpl* leaf);
+// The node whose NodeHooks are the tensor's; raises unless the tensor requires grad.
+Ref<Node> hook_target(const Tensor& t);
+void retain_grad(const Tensor& t);  // fills .grad of a non-leaf in backward
 void set_requires_grad(Tensor& t, bool value);  // raises as PyTorch does for non-leaves, integers
 
 // --- used by generated code --------------------------------------------------------------------
@@ -53,7 +58,12 @@ void check_inplace(std::string_view op, const Tensor& self, bool record);
 // A differentiable view of `input`, its base tracked; history is set by the caller.
 Tensor make_view(const Tensor& input, const Layout& layout, ViewOrigin origin = ViewOrigin::Default);
 Tensor make_view(const Tensor& input, const Layout& layout, DType dtype, ViewOrigin origin);
-Tensor detach(const Tensor& t);  // shares storage and version, no history
+Tensor detach(const Tensor& t);      // shares storage and version, no history
+void detach_(Tensor& t);             // forgets its history; refuses views
+Tensor data_alias(const Tensor& t);  // `.data`: shares storage, counts its own versions
+void set_data(Tensor& t, const Tensor& source);  // `t.data = source`
+// The view again, as recorded operators on `base`: strides and, for complex/real pairs, the dtype.
+Tensor replay_view(const Tensor& base, const Layout& view, DType dtype);
 inline bool is_view(const Tensor& t) { return t->meta && t->meta->base; }
 
 }  // namespace msa

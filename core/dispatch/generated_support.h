@@ -90,6 +90,11 @@ inline bool wants_any(const Node& node, size_t from, size_t n) {
     if (node.wants(i)) return true;
   return false;
 }
+inline bool linked_any(const Node& node, size_t from, size_t n) {
+  for (size_t i = from; i < from + n; ++i)
+    if (node.linked(i)) return true;
+  return false;
+}
 inline bool none_defined(const Grads& grads) {
   for (const Tensor& g : grads)
     if (g.defined()) return false;
