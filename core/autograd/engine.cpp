@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "core/autograd/formulas.h"
+#include "core/autograd/meta.h"
 #include "core/base/lock.h"
 #include "generated/ops.h"
 
@@ -111,8 +112,7 @@ bool can_reduce_to(DimsView from, DimsView to) {
 
 bool has_nan(const Tensor& t) {
   GradMode off(false);
-  const double equal = item(ops::sum(ops::eq(t, t), OptDType())).to_double();
-  return equal < static_cast<double>(t.numel());
+  return *ops::sum(ops::eq(t, t)).data<int64_t>() < t.numel();
 }
 
 bool fits(const Tensor& grad, const OutputMeta& want) {
@@ -287,7 +287,10 @@ std::vector<Tensor> Pass::run(std::span<const Edge> roots, std::vector<Tensor>& 
       ready_.resize(ready_.size() - 1);
       run_node(node, results);
     }
-    for (size_t i = 0; i < callbacks.size(); ++i) std::function(callbacks[i])();
+    for (size_t i = 0; i < callbacks.size(); ++i) {
+      const auto callback = callbacks[i];  // it may add more
+      callback();
+    }
   } catch (...) {
     if (thread_state.anomaly && current && anomaly_hooks.report) anomaly_hooks.report(current);
     abandon(roots);

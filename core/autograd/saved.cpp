@@ -27,17 +27,6 @@ void disable_saved_hooks(std::string message) {
 
 const std::string& saved_hooks_disabled() { return disabled_message; }
 
-// The tensor's place in the graph is kept beside the packed value, which knows nothing of it.
-struct SavedTensor::Packed {
-  MSA_FREE_LISTED
-  Ref<SavedHooks> hooks;
-  void* value = nullptr;
-  Edge edge;
-  ~Packed() {
-    if (value) hooks->drop(value);
-  }
-};
-
 SavedTensor::SavedTensor(const Tensor& t, bool is_output, uint32_t output_nr)
     : output_nr_(output_nr), is_output_(is_output) {
   if (!t.defined()) return;

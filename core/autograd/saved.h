@@ -38,7 +38,16 @@ class SavedTensor {
   void register_hooks(Ref<SavedHooks> hooks);  // Python's Node._raw_saved_x.register_hooks
 
  private:
-  struct Packed;  // what hooks made of the tensor
+  // What hooks made of the tensor, and beside it the tensor's place in the graph.
+  struct Packed {
+    MSA_FREE_LISTED
+    Ref<SavedHooks> hooks;
+    void* value = nullptr;
+    Edge edge;
+    ~Packed() {
+      if (value) hooks->drop(value);
+    }
+  };
   void swap(SavedTensor& o) noexcept;
   void pack(Ref<SavedHooks> hooks, const Tensor& t);
   Tensor with_history(const Tensor& t, Node* owner) const;
