@@ -1,4 +1,4 @@
-"""A fast slice of the conformance harness: operators with a row against PyTorch, and the harness on itself."""
+"""A fast slice of the conformance harness: the rows against PyTorch, and the harness on itself."""
 
 from __future__ import annotations
 
