@@ -119,11 +119,6 @@ def emit_struct(node: Node) -> list[str]:
     for param in node.edges:
         if param.type == "Tensor[]":
             lines.append(f"  size_t {param.cpp}_count = 0;")
-            lines.append(f"  std::vector<DType> {param.cpp}_dtypes;")
-        elif row.kind == "elementwise":
-            lines.append(f"  InputLike {param.cpp}_like;")
-        elif row.kind != "view":
-            lines.append(f"  DType {param.cpp}_dtype_ = DType::F32;")
     lines += ["", *emit_apply(node), "", *emit_release(kept), "};", ""]
     return lines
 
@@ -177,12 +172,8 @@ def emit_formula(node: Node, formula: Formula) -> list[str]:
 def store(node: Node, target: Param, value: str) -> list[str]:
     slot = node.slot(target)
     if target.type == "Tensor[]":
-        return [f"      store_list(out, {slot}, {value}, {target.cpp}_dtypes);"]
-    if node.row.kind == "elementwise":
-        return [f"      out[{slot}] = {target.cpp}_like.reduce({value});"]
-    if node.row.kind == "view":
-        return [f"      out[{slot}] = {value};"]
-    return [f"      out[{slot}] = with_dtype({value}, {target.cpp}_dtype_);"]
+        return [f"      store_list(out, {slot}, {value});"]
+    return [f"      out[{slot}] = {value};"]
 
 
 def emit_record(node: Node) -> list[str]:
@@ -193,11 +184,9 @@ def emit_record(node: Node) -> list[str]:
     for param in node.edges:
         if param.type == "Tensor[]":
             lines += [f"  node->{param.cpp}_count = {param.cpp}.size();",
-                      f"  for (const Tensor& t : {param.cpp}) add_list_edge(*node, t, node->{param.cpp}_dtypes);"]
+                      f"  for (const Tensor& t : {param.cpp}) node->next.push_back(gradient_edge(t));"]
         else:
             lines.append(f"  node->next.push_back(gradient_edge({param.cpp}));")
-            if row.kind not in ("elementwise", "view"):
-                lines.append(f"  if ({param.cpp}.defined()) node->{param.cpp}_dtype_ = {param.cpp}.dtype();")
     for name, (how, _, targets) in saved_values(node).items():
         guard = condition(node, targets)
         if how == "tensor":
@@ -229,12 +218,9 @@ def condition(node: Node, targets: list[Param]) -> str:
 
 
 def finish_lines(node: Node, results: list[str]) -> list[str]:
-    """After the computation: outputs saved by the node, and the shapes gradients are brought back to."""
+    """After the computation: outputs saved by the node, and their properties."""
     lines = []
     row = node.row
-    if row.kind == "elementwise":
-        for param in node.edges:
-            lines.append(f"node->{param.cpp}_like.set({param.cpp}, {results[0]});")
     for name, (how, _, _) in saved_values(node).items():
         if how == "result":
             index = int(name.removeprefix("result"))

@@ -87,13 +87,8 @@ TensorList unpack_all(const std::vector<SavedTensor>& saved, Node* owner) {
   return list;
 }
 
-void add_list_edge(Node& node, const Tensor& t, std::vector<DType>& dtypes) {
-  node.next.push_back(t.defined() ? gradient_edge(t) : Edge{});
-  dtypes.push_back(t.defined() ? t.dtype() : DType::F32);
-}
-
-void store_list(Grads& out, size_t slot, TensorList grads, const std::vector<DType>& dtypes) {
-  for (size_t i = 0; i < grads.size(); ++i) out[slot + i] = with_dtype(std::move(grads[i]), dtypes[i]);
+void store_list(Grads& out, size_t slot, TensorList grads) {
+  for (size_t i = 0; i < grads.size(); ++i) out[slot + i] = std::move(grads[i]);
 }
 
 namespace {

@@ -63,28 +63,7 @@ inline OutSpec with_output_dtype(OutSpec spec, DType dtype) {
   return spec;
 }
 
-// --- gradients ---------------------------------------------------------------------------------
-// An input's shape and dtype, kept only where they differ from the output's.
-struct InputLike {
-  bool same = true;
-  DType dtype = DType::F32;
-  Dims sizes;
-  void set(const Tensor& input, const Tensor& out) {
-    same = input.dtype() == out.dtype() && input.sizes() == out.sizes();
-    if (!same) {
-      dtype = input.dtype();
-      sizes = input.sizes();
-    }
-  }
-  Tensor reduce(Tensor grad) const {
-    return same || !grad.defined() ? grad : formulas::reduce_to(grad, sizes, dtype);
-  }
-};
-
-inline Tensor with_dtype(Tensor grad, DType dtype) {
-  if (!grad.defined() || grad.dtype() == dtype) return grad;
-  return formulas::reduce_to(grad, grad.sizes(), dtype);
-}
+// --- gradients: the engine sums them over broadcast dimensions and casts them to the inputs -------
 inline bool wants_any(const Node& node, size_t from, size_t n) {
   for (size_t i = from; i < from + n; ++i)
     if (node.wants(i)) return true;
@@ -102,8 +81,7 @@ inline bool none_defined(const Grads& grads) {
 }
 Tensor defined_or_zeros(const Grads& grads, size_t i, const InlineVec<OutputMeta, 1>& outputs);
 TensorList unpack_all(const std::vector<SavedTensor>& saved, Node* owner);
-void add_list_edge(Node& node, const Tensor& t, std::vector<DType>& dtypes);
-void store_list(Grads& out, size_t slot, TensorList grads, const std::vector<DType>& dtypes);
+void store_list(Grads& out, size_t slot, TensorList grads);
 
 // What a row whose gradient is declared missing leaves behind: raises when backward reaches it.
 Ref<Node> record_missing(const char* op, std::initializer_list<const Tensor*> inputs);

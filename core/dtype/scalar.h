@@ -57,6 +57,12 @@ class Scalar {
 
 // One element in memory, written from and read to a number.
 void store_scalar(const Scalar& value, DType dtype, void* element);
+// The same, but raises when the number does not fit (300 in uint8, 1e300 in float32, 1j in a real).
+void store_checked(const Scalar& value, DType dtype, void* element);
 Scalar load_scalar(DType dtype, const void* element);
+
+namespace detail {
+void append(std::string& s, const Scalar& v);  // as Python writes it: True, 3, 0.5, 1+2j
+}
 
 }  // namespace msa

@@ -15,6 +15,9 @@ struct OutSpec {
 Dims reduced_dims(std::string_view op, const OptDims& dim, int64_t ndim);
 Dims reduced_sizes(DimsView sizes, DimsView dims, bool keepdim);
 
+// Strides of a copy of `input`: by default its own, dense.
+Dims copy_strides(const Tensor& input, OptFormat format);
+
 // The rules themselves live in namespace rules, one function `rules::<shape field>` for each use,
 // declared by the generator from the rows; bodies in core/rules/*.cpp by family.
 

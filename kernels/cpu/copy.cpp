@@ -1,0 +1,61 @@
+// Filling and copying: what makes tensors hold a value or another tensor's elements.
+#include <cstring>
+
+#include "core/base/warn.h"
+#include "generated/kernels.h"
+#include "kernels/cpu/walk.h"
+
+namespace msa::kernels {
+namespace {
+
+cpu::Operand operand(const Tensor& t) { return {t.data(), t.dtype(), t.strides().data()}; }
+
+void fill_with(Tensor& t, const void* element) {
+  if (t.numel() == 0) return;
+  Dims repeat(t.sizes().size(), 0);
+  cpu::copy_elements(t.sizes(), operand(t), {const_cast<void*>(element), t.dtype(), repeat.data()});
+}
+
+void zero(Tensor& t) {
+  if (is_dense(t.sizes(), t.strides())) {
+    if (t.numel()) std::memset(t.data(), 0, static_cast<size_t>(t.numel()) * t.item_bytes());
+    return;
+  }
+  static constexpr char kZeros[16] = {};
+  fill_with(t, kZeros);
+}
+
+}  // namespace
+
+void zeros(const Dims&, OptDType, OptDevice, Tensor& out0) { zero(out0); }
+void zeros_like(const Tensor&, OptDType, OptDevice, OptFormat, Tensor& out0) { zero(out0); }
+
+void fill_(Tensor& input, const Scalar& value) {
+  alignas(16) char element[16];
+  store_checked(value, input.dtype(), element);
+  MSA_REQUIRE(!is_expanded(input.sizes(), input.strides()), Runtime, "fill_: unsupported operation: more than one element ",
+              "of the written-to tensor refers to a single memory location. Please clone() the tensor first.");
+  fill_with(input, element);
+}
+
+void copy_(Tensor& input, const Tensor& src, bool) {
+  if (input.impl() == src.impl()) return;
+  MSA_REQUIRE(!src.device().is_meta(), NotImplemented, "copy_: cannot copy out of meta tensor; no data!");
+  MSA_REQUIRE(broadcast_sizes("copy_", input.sizes(), src.sizes()) == input.sizes(), Runtime, "copy_: output with shape ",
+              input.sizes(), " doesn't match the broadcast shape of src ", src.sizes());
+  MSA_REQUIRE(!is_expanded(input.sizes(), input.strides()), Runtime, "copy_: unsupported operation: more than one element ",
+              "of the written-to tensor refers to a single memory location. Please clone() the tensor first.");
+  if (is_complex(src.dtype()) && !is_complex(input.dtype()))
+    warn("Casting complex values to real discards the imaginary part");
+  Dims strides = expanded_strides(src.sizes(), src.strides(), input.sizes());
+  cpu::copy_elements(input.sizes(), operand(input), {src.data(), src.dtype(), strides.data()});
+}
+
+void clone(const Tensor& input, OptFormat, Tensor& out0) { cpu::copy_elements(input.sizes(), operand(out0), operand(input)); }
+
+void _to_copy(const Tensor& input, DType dtype, Tensor& out0) {
+  if (is_complex(input.dtype()) && !is_complex(dtype)) warn("Casting complex values to real discards the imaginary part");
+  cpu::copy_elements(input.sizes(), operand(out0), operand(input));
+}
+
+}  // namespace msa::kernels
