@@ -1,0 +1,123 @@
+// Staged axes, offsets of taps and rows, and the copy itself.
+#include "kernels/cpu/conv/staging.h"
+
+#include <algorithm>
+
+namespace msa::cpu {
+namespace {
+
+// Columns of stride s are stored phase by phase: x, x + s, x + 2s ... then lie side by side.
+struct Columns {
+  int64_t phases, phase_length;
+  int64_t at(int64_t x) const { return x % phases * phase_length + x / phases; }
+};
+
+StagedAxis forward_axis(const ConvShape& s, int d) {
+  StagedAxis axis(static_cast<size_t>((s.out[d] - 1) * s.stride[d] + (s.kernel[d] - 1) * s.dilation[d] + 1));
+  for (size_t u = 0; u < axis.size(); ++u) {
+    const int64_t i = static_cast<int64_t>(u) - s.padding[d];
+    axis[u] = i >= 0 && i < s.in[d] ? i : -1;
+  }
+  return axis;
+}
+
+StagedAxis gradient_axis(const ConvShape& s, int d) {
+  const int64_t reach = (s.kernel[d] - 1) * s.dilation[d];
+  StagedAxis axis(static_cast<size_t>(s.in[d] + reach));
+  for (size_t u = 0; u < axis.size(); ++u) {
+    const int64_t i = static_cast<int64_t>(u) + s.padding[d] - reach;
+    axis[u] = i >= 0 && i % s.stride[d] == 0 && i / s.stride[d] < s.out[d] ? i / s.stride[d] : -1;
+  }
+  return axis;
+}
+
+StagedAxis by_phase(const StagedAxis& axis, const Columns& columns) {
+  StagedAxis sorted(static_cast<size_t>(columns.phases * columns.phase_length), -1);
+  for (size_t u = 0; u < axis.size(); ++u) sorted[static_cast<size_t>(columns.at(static_cast<int64_t>(u)))] = axis[u];
+  return sorted;
+}
+
+bool is_identity(const StagedAxis& axis, int64_t extent) {
+  return static_cast<int64_t>(axis.size()) <= extent && (axis.empty() || axis[0] == 0) &&
+         std::is_sorted(axis.begin(), axis.end()) &&
+         (axis.empty() || axis.back() + 1 == static_cast<int64_t>(axis.size()));
+}
+
+// Offsets over the staged planes, or over the source's own where that needs no copy.
+void set_offsets(Staging& st, const ConvShape& s, const int64_t* plane_sizes, const int64_t* rows,
+                 const int64_t* row_steps, const Columns& columns) {
+  const int64_t width = plane_sizes[2], sheet = plane_sizes[1] * width, plane = plane_sizes[0] * sheet;
+  for (int64_t c = 0; c < st.channels; ++c)
+    for (int64_t z = 0; z < s.kernel[0]; ++z)
+      for (int64_t y = 0; y < s.kernel[1]; ++y)
+        for (int64_t x = 0; x < s.kernel[2]; ++x)
+          st.tap_offsets.push_back(c * plane + z * s.dilation[0] * sheet + y * s.dilation[1] * width +
+                                   columns.at(x * s.dilation[2]));
+  for (int64_t z = 0; z < rows[0]; ++z)
+    for (int64_t y = 0; y < rows[1]; ++y)
+      st.row_offsets.push_back(z * row_steps[0] * sheet + y * row_steps[1] * width);
+}
+
+template <class To, class From>
+void stage_row(const StagedAxis& axis, const From* from, int64_t stride, To* to) {
+  const int64_t n = static_cast<int64_t>(axis.size());
+  for (int64_t x = 0; x < n; ++x) to[x] = axis[static_cast<size_t>(x)] < 0 ? To(0.0f) : static_cast<To>(from[axis[static_cast<size_t>(x)] * stride]);
+}
+
+}  // namespace
+
+Staging stage_forward(const ConvShape& s) {
+  Staging st;
+  st.channels = s.in_channels;
+  Columns columns{s.stride[2], 1};
+  st.needed = columns.phases != 1;
+  for (int d = 0; d < 3; ++d) {
+    st.axes[d] = forward_axis(s, d);
+    st.needed = st.needed || !is_identity(st.axes[d], s.in[d]);
+  }
+  columns.phase_length = (static_cast<int64_t>(st.axes[2].size()) + columns.phases - 1) / columns.phases;
+  if (columns.phases != 1) st.axes[2] = by_phase(st.axes[2], columns);
+  int64_t sizes[3];
+  for (int d = 0; d < 3; ++d) sizes[d] = st.needed ? static_cast<int64_t>(st.axes[d].size()) : s.in[d];
+  set_offsets(st, s, sizes, s.out, s.stride, columns);
+  return st;
+}
+
+Staging stage_input_gradient(const ConvShape& s) {
+  Staging st;
+  st.channels = s.out_channels;
+  st.needed = false;
+  int64_t sizes[3];
+  for (int d = 0; d < 3; ++d) {
+    st.axes[d] = gradient_axis(s, d);
+    st.needed = st.needed || s.stride[d] != 1 || !is_identity(st.axes[d], s.out[d]);
+  }
+  for (int d = 0; d < 3; ++d) sizes[d] = st.needed ? static_cast<int64_t>(st.axes[d].size()) : s.out[d];
+  constexpr int64_t kOne[3] = {1, 1, 1};
+  set_offsets(st, s, sizes, s.in, kOne, {1, sizes[2]});
+  return st;
+}
+
+template <class To, class From>
+void stage(const Staging& st, const From* from, const int64_t* strides, To* to) {
+  const int64_t width = static_cast<int64_t>(st.axes[2].size());
+  for (int64_t c = 0; c < st.channels; ++c) {
+    for (const int64_t z : st.axes[0]) {
+      for (const int64_t y : st.axes[1]) {
+        if (z < 0 || y < 0) {
+          std::fill_n(to, width, To(0.0f));
+        } else {
+          stage_row(st.axes[2], from + c * strides[0] + z * strides[1] + y * strides[2], strides[3], to);
+        }
+        to += width;
+      }
+    }
+  }
+}
+
+template void stage<float, float>(const Staging&, const float*, const int64_t*, float*);
+template void stage<double, double>(const Staging&, const double*, const int64_t*, double*);
+template void stage<float, f16>(const Staging&, const f16*, const int64_t*, float*);
+template void stage<float, bf16>(const Staging&, const bf16*, const int64_t*, float*);
+
+}  // namespace msa::cpu
