@@ -28,4 +28,14 @@ Tensor as_strided_backward(const Tensor& grad, const Dims& input_sizes, const Di
                            const Dims& size, const Dims& stride, OptInt storage_offset);
 Tensor unbind_backward(const Grads& grads, const Dims& sizes, DType dtype, int64_t dim);
 
+// Of products; `needs` says which factor's gradient is wanted.
+std::tuple<Tensor, Tensor> matmul_backward(const Tensor& grad, const Tensor& a, const Tensor& b,
+                                           const std::array<bool, 2>& needs);
+std::tuple<Tensor, Tensor> scaled_matmul_backward(const Tensor& grad, const Tensor& a, const Tensor& b,
+                                                  const Scalar& alpha, const std::array<bool, 2>& needs);
+std::tuple<Tensor, Tensor> linear_backward(const Tensor& grad, const Tensor& input, const Tensor& weight,
+                                           const std::array<bool, 2>& needs);
+// The gradient of a bias: the sum over all dimensions but the second.
+Tensor sum_to_channels(const Tensor& grad);
+
 }  // namespace msa::formulas

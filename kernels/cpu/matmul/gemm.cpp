@@ -257,7 +257,7 @@ void gemm_batch(DType dtype, const Batch& batch, const Matrix& a, const Matrix& 
   const int64_t work = work_of(a, c);
   const auto range = [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i)
-      function(at(a, i * batch.a_stride), at(b, i * batch.b_stride), at(c, i * batch.c_stride), alpha, beta);
+      function(at(a, batch.a[i]), at(b, batch.b[i]), at(c, batch.c[i]), alpha, beta);
   };
   if (batch.count < get_num_threads() || batch.count * work < kThreadWork) return range(0, batch.count);
   parallel(batch.count, std::max<int64_t>(1, kThreadWork / (work + 1)), range);
