@@ -39,7 +39,7 @@ inline Tensor make_output(const OutSpec& spec, Device device) {
 }
 inline const std::array<OutSpec, 1> as_specs(const OutSpec& one) { return {one}; }
 template <size_t N>
-inline const std::array<OutSpec, N>& as_specs(const std::array<OutSpec, N>& many) {
+inline std::array<OutSpec, N> as_specs(std::array<OutSpec, N> many) {
   return many;
 }
 
