@@ -181,7 +181,7 @@ class Emitter:
         """The test for a backend other than cpu and meta."""
         asked = list(self.tensor_args)
         if any(p.type == "device?" for p in self.row.params):
-            asked = [self.device()]
+            asked = [self.device(), *asked]
         return f"any_elsewhere({', '.join(asked)})" if asked else None
 
     def spec_expression(self) -> str:
@@ -270,6 +270,9 @@ class Emitter:
         if self.row.schema.results == ["Tensor[]"]:
             return ["  TensorList result0;", f"  for (const Layout& layout : {call})",
                     f"    result0.push_back(make_view({first.cpp}, layout, ViewOrigin::MultiOutput));"]
+        if self.row.dtype:  # its elements are read as another type: the parts of complex numbers, or those joined
+            dtype = f"viewed_dtype_{self.row.dtype}(\"{self.row.name}\", {first.cpp}.dtype())"
+            return [f"  Tensor result0 = make_view({first.cpp}, {call}, {dtype}, ViewOrigin::Default);"]
         return [f"  Tensor result0 = make_view({first.cpp}, {call});"]
 
     def inplace(self) -> list[str]:

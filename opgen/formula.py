@@ -17,7 +17,7 @@ COMPARE = {ast.Eq: ("==", "eq"), ast.NotEq: ("!=", "ne"), ast.Lt: ("<", "lt"), a
 # Read from a tensor without keeping it: (C++ of a live tensor, C++ type, type in formulas).
 PROPERTIES = {"sizes": ("sizes()", "Dims", "int[]"), "strides": ("strides()", "Dims", "int[]"), "dtype": ("dtype()", "DType", "dtype"),
               "dim": ("dim()", "int64_t", "int"), "numel": ("numel()", "int64_t", "int"),
-              "offset": ("offset()", "int64_t", "int")}
+              "offset": ("offset()", "int64_t", "int"), "device": ("device()", "Device", "device?")}
 PLAIN = {"int", "float", "bool", "int?", "float?", "bool?"}
 CPP_TO_TYPE = {"constTensor&": "Tensor", "Tensor": "Tensor", "int64_t": "int", "double": "float", "bool": "bool", "constScalar&": "Scalar",
                "constDims&": "int[]", "DType": "dtype", "std::string_view": "str", "constTensorList&": "Tensor[]",
@@ -133,7 +133,7 @@ class Compiler:
         name, (live, _, type_) = node.value.id, PROPERTIES[node.attr]
         if name not in self.names or self.names[name].type not in ("Tensor", "Tensor?"):
             raise self.fault(f"'{name}' is not a tensor of this row")
-        if name.startswith("grad"):
+        if name.startswith("grad") or self.where == "body":  # the tensor is at hand
             return Term(f"{self.go(node.value).cpp}.{live}", type_)
         self.properties[f"{name}_{node.attr}"] = (name, node.attr)
         return Term(f"{name}_{node.attr}", type_)

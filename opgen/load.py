@@ -136,6 +136,8 @@ def check(row: Row) -> None:
         raise row.fault("a kernel row needs a shape rule")
     if row.kind == "view" and not row.layout:
         raise row.fault("a view row needs a layout function")
+    if row.kind == "view" and row.dtype not in (None, "real", "complex"):
+        raise row.fault(f"a view's dtype is 'real' or 'complex', not '{row.dtype}'")
     if row.has("method") and not (row.schema.params and row.schema.params[0].type in ("Tensor", "Tensor[]")):
         raise row.fault("a method needs a Tensor as its first parameter")
     gradient = row.fields.get("gradient")

@@ -30,6 +30,11 @@ Tensor spread(const Tensor& grad, const Dims& sizes, const OptDims& dim, bool ke
   return ops::expand(out, sizes);
 }
 
+Tensor to_copy_backward(const Tensor& grad, DType dtype, Device device) {
+  Tensor real = is_complex(grad.dtype()) && !is_complex(dtype) ? ops::real(grad) : grad;
+  return ops::to_device(real, device, dtype);
+}
+
 Tensor scaled(const Tensor& grad, const Scalar& factor) {
   return factor == 1.0 ? grad : ops::mul(grad, wrapped_number(factor));
 }
@@ -96,6 +101,45 @@ Tensor as_strided_backward(const Tensor& grad, const Dims& input_sizes, const Di
   Tensor place = ops::as_strided(memory, sizes, strides, offset - first);
   ops::copy_(place, once);
   return ops::as_strided(memory, input_sizes, input_strides, input_offset - first);
+}
+
+Tensor diagonal_backward(const Tensor& grad, const Dims& sizes, int64_t offset, int64_t dim1, int64_t dim2) {
+  Tensor out = ops::zeros(sizes, grad.dtype(), grad.device());
+  Tensor place = ops::diagonal(out, offset, dim1, dim2);
+  ops::copy_(place, grad);
+  return out;
+}
+
+Tensor unfold_backward(const Tensor& grad, const Dims& sizes, int64_t dimension, int64_t size, int64_t step) {
+  if (sizes.empty()) return ops::reshape(grad, sizes);
+  Tensor out = ops::zeros(sizes, grad.dtype(), grad.device());
+  int64_t dim = wrap_dim(dimension, static_cast<int64_t>(sizes.size()));
+  int64_t last = (grad.size(dim) - 1) * step;  // where the last window begins
+  for (int64_t i = 0; i < size; ++i) {         // one element of each window at a time: these do not overlap
+    Tensor place = ops::slice(out, dim, i, i + last + 1, step);
+    ops::add_(place, ops::select(grad, -1, i));
+  }
+  return out;
+}
+
+Tensor split_with_sizes_backward(const Grads& grads, const Dims& sizes, DType dtype, const Dims& split_sizes, int64_t dim) {
+  Tensor out;
+  int64_t start = 0;
+  for (size_t i = 0; i < grads.size(); start += split_sizes[i++]) {
+    if (!grads[i].defined()) continue;
+    if (!out.defined()) out = ops::zeros(sizes, dtype, grads[i].device());
+    Tensor place = ops::narrow(out, dim, start, split_sizes[i]);
+    ops::copy_(place, grads[i]);
+  }
+  return out;
+}
+
+Tensor split_backward(const Grads& grads, const Dims& sizes, DType dtype, int64_t split_size, int64_t dim) {
+  int64_t n = sizes[wrap_dim(dim, static_cast<int64_t>(sizes.size()))];
+  Dims split_sizes;
+  for (size_t i = 0; i < grads.size(); ++i)
+    split_sizes.push_back(std::min(split_size, n - static_cast<int64_t>(i) * split_size));
+  return split_with_sizes_backward(grads, sizes, dtype, split_sizes, dim);
 }
 
 Tensor unbind_backward(const Grads& grads, const Dims& sizes, DType dtype, int64_t dim) {

@@ -15,6 +15,8 @@ Tensor reduce_to(const Tensor& grad, const Dims& sizes, DType dtype);
 // The gradient of a reduction over `dim`, spread back over the input's sizes.
 Tensor spread(const Tensor& grad, const Dims& sizes, const OptDims& dim, bool keepdim);
 
+Tensor to_copy_backward(const Tensor& grad, DType dtype, Device device);
+
 // grad * factor, without the multiplication where the factor is 1.
 Tensor scaled(const Tensor& grad, const Scalar& factor);
 Scalar conj_scalar(const Scalar& value);
@@ -26,6 +28,11 @@ Tensor select_backward(const Tensor& grad, const Dims& sizes, int64_t dim, int64
 // `offset`: the input's own. Views that overlap themselves other than by stride 0 are refused.
 Tensor as_strided_backward(const Tensor& grad, const Dims& input_sizes, const Dims& input_strides, int64_t input_offset,
                            const Dims& size, const Dims& stride, OptInt storage_offset);
+Tensor diagonal_backward(const Tensor& grad, const Dims& sizes, int64_t offset, int64_t dim1, int64_t dim2);
+// Windows may overlap: their gradients are added.
+Tensor unfold_backward(const Tensor& grad, const Dims& sizes, int64_t dimension, int64_t size, int64_t step);
+Tensor split_backward(const Grads& grads, const Dims& sizes, DType dtype, int64_t split_size, int64_t dim);
+Tensor split_with_sizes_backward(const Grads& grads, const Dims& sizes, DType dtype, const Dims& split_sizes, int64_t dim);
 Tensor unbind_backward(const Grads& grads, const Dims& sizes, DType dtype, int64_t dim);
 
 // Of products; `needs` says which factor's gradient is wanted.

@@ -70,6 +70,17 @@ void change_layout(Tensor& self, const Layout& layout, const Ref<Node>& node) {
   set_history(self, node);
 }
 
+DType viewed_dtype_real(const char* op, DType dtype) {
+  MSA_REQUIRE(is_complex(dtype), Runtime, op, " is only supported for complex tensors, got ", dtype);
+  return to_real(dtype);
+}
+
+DType viewed_dtype_complex(const char* op, DType dtype) {
+  MSA_REQUIRE(dtype == DType::F32 || dtype == DType::F64, Runtime, op, " is only supported for float and double tensors, got ", dtype,
+              "; convert with .to(torch.float32) first");
+  return to_complex(dtype);
+}
+
 void require_data(const char* op, Device device) {
   MSA_REQUIRE(!device.is_meta(), NotImplemented, op, ": the result's shape depends on the data, which a meta tensor does not have");
 }

@@ -63,6 +63,10 @@ inline OutSpec with_output_dtype(OutSpec spec, DType dtype) {
   return spec;
 }
 
+// The dtype of a view that takes complex numbers apart, or joins pairs of reals.
+DType viewed_dtype_real(const char* op, DType dtype);
+DType viewed_dtype_complex(const char* op, DType dtype);
+
 // --- gradients: the engine sums them over broadcast dimensions and casts them to the inputs -------
 inline bool wants_any(const Node& node, size_t from, size_t n) {
   for (size_t i = from; i < from + n; ++i)

@@ -21,14 +21,6 @@ Layout piece(const Layout& input, int64_t dim, int64_t start, int64_t length) {
   return out;
 }
 
-// `count` pieces of `size` each; the last ones may be shorter.
-std::vector<Layout> even_pieces(const Layout& input, int64_t dim, int64_t size, int64_t count) {
-  std::vector<Layout> out;
-  int64_t n = input.sizes[dim];
-  for (int64_t i = 0; i < count; ++i) out.push_back(piece(input, dim, i * size, std::min(size, n - i * size)));
-  return out;
-}
-
 }  // namespace
 
 std::vector<Layout> split(const Layout& input, int64_t split_size, int64_t dim) {
@@ -38,7 +30,10 @@ std::vector<Layout> split(const Layout& input, int64_t split_size, int64_t dim) 
   int64_t n = input.sizes[dim];
   MSA_REQUIRE(split_size > 0 || n == 0, Runtime, "split: split_size can only be 0 if dimension size is 0, but got dimension size of ", n);
   int64_t count = split_size == 0 ? 1 : std::max<int64_t>((n - 1) / split_size + (n > 0), 1);
-  return even_pieces(input, dim, split_size, count);
+  std::vector<Layout> out;
+  for (int64_t i = 0; i < count; ++i)
+    out.push_back(piece(input, dim, i * split_size, std::min(split_size, n - i * split_size)));
+  return out;
 }
 
 std::vector<Layout> split_with_sizes(const Layout& input, const Dims& split_sizes, int64_t dim) {
@@ -59,48 +54,11 @@ std::vector<Layout> split_with_sizes(const Layout& input, const Dims& split_size
   return out;
 }
 
-std::vector<Layout> chunk(const Layout& input, int64_t chunks, int64_t dim) {
-  require_dims("chunk", input);
-  MSA_REQUIRE(chunks > 0, Runtime, "chunk expects `chunks` to be greater than 0, got: ", chunks);
-  dim = wrapped(input, dim);
-  int64_t n = input.sizes[dim];
-  if (n == 0) return even_pieces(input, dim, 0, chunks);
-  int64_t size = (n - 1) / chunks + 1;
-  return even_pieces(input, dim, size, (n - 1) / size + 1);
-}
-
 std::vector<Layout> unbind(const Layout& input, int64_t dim) {
   MSA_REQUIRE(!input.sizes.empty(), Index, "unbind: Dimension specified as ", dim, " but tensor has no dimensions");
   dim = wrapped(input, dim);
   std::vector<Layout> out;
   for (int64_t i = 0; i < input.sizes[dim]; ++i) out.push_back(select(input, dim, i));
-  return out;
-}
-
-std::vector<Layout> tensor_split_sections(const Layout& input, int64_t sections, int64_t dim) {
-  require_dims("tensor_split", input);
-  dim = wrapped(input, dim);
-  MSA_REQUIRE(sections > 0, Runtime, "tensor_split: number of sections must be larger than 0, got ", sections);
-  std::vector<Layout> out;
-  int64_t n = input.sizes[dim], start = 0;
-  for (int64_t i = 0; i < sections; ++i) {
-    int64_t size = n / sections + (i < n % sections);
-    out.push_back(piece(input, dim, start, size));
-    start += size;
-  }
-  return out;
-}
-
-std::vector<Layout> tensor_split_indices(const Layout& input, const Dims& indices, int64_t dim) {
-  require_dims("tensor_split", input);
-  dim = wrapped(input, dim);
-  std::vector<Layout> out;
-  int64_t start = 0;
-  for (size_t i = 0; i <= indices.size(); ++i) {
-    int64_t end = i < indices.size() ? indices[i] : input.sizes[dim];
-    out.push_back(slice(input, dim, start, end, 1));
-    start = end;
-  }
   return out;
 }
 

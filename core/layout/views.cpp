@@ -193,4 +193,29 @@ Layout as_strided(const Layout& input, const Dims& size, const Dims& stride, Opt
   return {size, stride, storage_offset.value_or(input.offset)};
 }
 
+Layout view_as_real(const Layout& input) {
+  Layout out = input;
+  for (int64_t& stride : out.strides) stride *= 2;
+  out.offset *= 2;
+  add_dim(out, out.sizes.size(), 2, 1);
+  return out;
+}
+
+Layout view_as_complex(const Layout& input) {
+  MSA_REQUIRE(rank(input) > 0 && input.sizes.back() == 2 && input.strides.back() == 1, Runtime,
+              "view_as_complex: the last dimension must have size 2 and stride 1, got sizes ", input.sizes, ", strides ",
+              input.strides, "; call contiguous() first");
+  Layout out = input;
+  drop_dim(out, out.sizes.size() - 1);
+  bool even = out.offset % 2 == 0;
+  for (int64_t& stride : out.strides) {
+    even &= stride % 2 == 0;
+    stride /= 2;
+  }
+  MSA_REQUIRE(even, Runtime, "view_as_complex: offset and strides but the last must be divisible by 2, got ", input.offset,
+              " and ", input.strides, "; call clone() first");
+  out.offset /= 2;
+  return out;
+}
+
 }  // namespace msa::layouts

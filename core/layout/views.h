@@ -24,11 +24,12 @@ Layout unfold(const Layout& input, int64_t dimension, int64_t size, int64_t step
 // Whether it stays inside the storage is checked where the tensor is made, see `alias`.
 Layout as_strided(const Layout& input, const Dims& size, const Dims& stride, OptInt storage_offset);
 
+// The parts of complex elements as a last dimension, and back; layouts count in the new elements.
+Layout view_as_real(const Layout& input);
+Layout view_as_complex(const Layout& input);
+
 std::vector<Layout> split(const Layout& input, int64_t split_size, int64_t dim);
 std::vector<Layout> split_with_sizes(const Layout& input, const Dims& split_sizes, int64_t dim);
-std::vector<Layout> chunk(const Layout& input, int64_t chunks, int64_t dim);
 std::vector<Layout> unbind(const Layout& input, int64_t dim);
-std::vector<Layout> tensor_split_sections(const Layout& input, int64_t sections, int64_t dim);
-std::vector<Layout> tensor_split_indices(const Layout& input, const Dims& indices, int64_t dim);
 
 }  // namespace msa::layouts

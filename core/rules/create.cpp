@@ -29,7 +29,11 @@ OutSpec clone(const Tensor& input, OptFormat memory_format) {
   return {input.sizes(), input.dtype(), copy_strides(input, memory_format)};
 }
 
-OutSpec to_copy(const Tensor& input, DType dtype) { return {input.sizes(), dtype, copy_strides(input, {})}; }
+OutSpec to_copy(const Tensor& input, OptDType dtype, OptDevice device, OptFormat memory_format) {
+  MSA_REQUIRE(!input.device().is_meta() || device.value_or(input.device()).is_meta(), NotImplemented,
+              "Cannot copy out of meta tensor; no data! Make the tensor on its device: torch.empty_like(t, device=...)");
+  return {input.sizes(), dtype.value_or(input.dtype()), copy_strides(input, memory_format)};
+}
 
 }  // namespace rules
 }  // namespace msa

@@ -53,8 +53,8 @@ void copy_(Tensor& input, const Tensor& src, bool) {
 
 void clone(const Tensor& input, OptFormat, Tensor& out0) { cpu::copy_elements(input.sizes(), operand(out0), operand(input)); }
 
-void _to_copy(const Tensor& input, DType dtype, Tensor& out0) {
-  if (is_complex(input.dtype()) && !is_complex(dtype)) warn("Casting complex values to real discards the imaginary part");
+void _to_copy(const Tensor& input, OptDType, OptDevice, OptFormat, Tensor& out0) {
+  if (is_complex(input.dtype()) && !is_complex(out0.dtype())) warn("Casting complex values to real discards the imaginary part");
   cpu::copy_elements(input.sizes(), operand(out0), operand(input));
 }
 
