@@ -106,7 +106,7 @@ struct ElementLoop {
 // element stands and no stray value raises.
 template <class T>
 inline V<T> load(const char* p, int64_t stride, int64_t count) {
-  V<T> v;
+  V<T> v = {};
   if (stride == sizeof(T) && count == kLanes<T>) {
     __builtin_memcpy(&v, p, sizeof v);
     return v;

@@ -127,10 +127,10 @@ inline T interpolate(T a, T b, T weight) {
   }
   return near_a ? a + weight * (b - a) : b - (b - a) * (T(1) - weight);
 }
-MSA_LOOPS(lerp_Scalar, Inexact, []<class T>(const Scalar* params) {
+MSA_LOOPS(lerp_scalar, Inexact, []<class T>(const Scalar* params) {
   return [weight = number<T>(params[0])](T a, T b) -> T { return interpolate(a, b, weight); };
 })
-MSA_LOOPS(lerp_Tensor, Inexact, []<class T>(const Scalar*) {
+MSA_LOOPS(lerp_tensor, Inexact, []<class T>(const Scalar*) {
   return [](T a, T b, T weight) -> T { return interpolate(a, b, weight); };
 })
 MSA_LOOPS(addcmul, Numbers, []<class T>(const Scalar* params) {
