@@ -76,6 +76,8 @@ struct Cx {
   using real = T;
   Cx() = default;
   constexpr Cx(T re_, T im_ = 0) : re(re_), im(im_) {}
+  template <class U>
+  explicit constexpr Cx(Cx<U> z) : re(static_cast<T>(z.re)), im(static_cast<T>(z.im)) {}
 };
 template <class T>
 inline Cx<T> operator+(Cx<T> a, Cx<T> b) { return {a.re + b.re, a.im + b.im}; }
