@@ -32,8 +32,7 @@ class Drawing {
 
 // body.template operator()<T>() for the element type; a dtype outside the family is NotImplemented.
 template <class Body>
-void for_floating(std::string_view op, DType dtype, Body body,
-                  std::string_view wanted = "a floating dtype") {
+void for_floating(std::string_view op, DType dtype, Body body) {
   switch (dtype) {
     case DType::F16:
       return body.template operator()<f16>();
@@ -44,20 +43,12 @@ void for_floating(std::string_view op, DType dtype, Body body,
     case DType::F64:
       return body.template operator()<double>();
     default:
-      no_dtype(op, dtype, wanted);
+      no_dtype(op, dtype, "a floating dtype");
   }
 }
 
 template <class Body>
-void for_single_and_double(std::string_view op, DType dtype, Body body) {
-  if (dtype == DType::F32) return body.template operator()<float>();
-  if (dtype == DType::F64) return body.template operator()<double>();
-  no_dtype(op, dtype, "float32 or float64");
-}
-
-template <class Body>
-void for_common(std::string_view op, DType dtype, Body body,
-                std::string_view wanted = "a floating, signed or uint8 dtype") {
+void for_signed_and_bytes(std::string_view op, DType dtype, Body body) {
   switch (dtype) {
     case DType::U8:
       return body.template operator()<uint8_t>();
@@ -70,15 +61,14 @@ void for_common(std::string_view op, DType dtype, Body body,
     case DType::I64:
       return body.template operator()<int64_t>();
     default:
-      return for_floating(op, dtype, body, wanted);
+      return for_floating(op, dtype, body);
   }
 }
 
 template <class Body>
-void for_common_and_bool(std::string_view op, DType dtype, Body body,
-                         std::string_view wanted = "a floating, signed, uint8 or bool dtype") {
+void for_signed_bytes_and_bool(std::string_view op, DType dtype, Body body) {
   if (dtype == DType::Bool) return body.template operator()<bool>();
-  for_common(op, dtype, body, wanted);
+  for_signed_and_bytes(op, dtype, body);
 }
 
 template <class Body>
@@ -91,7 +81,7 @@ void for_real(std::string_view op, DType dtype, Body body) {
     case DType::U64:
       return body.template operator()<uint64_t>();
     default:
-      return for_common_and_bool(op, dtype, body, "a real dtype");
+      return for_signed_bytes_and_bool(op, dtype, body);
   }
 }
 
