@@ -89,7 +89,7 @@ def saved_values(node: Node) -> dict[str, tuple[str, str, list[Param]]]:
     kept: dict[str, tuple[str, str, list[Param]]] = {}
     for formula in node.formulas:
         for term in formula.used.values():
-            if term.cpp.startswith("grad") or term.type in ("grads", "needs"):
+            if re.fullmatch(r"grads?|grad\d+", term.cpp) or term.type in ("grads", "needs"):
                 continue
             param = next((p for p in node.row.params if p.cpp == term.cpp), None)
             if param is None:

@@ -133,7 +133,7 @@ class Compiler:
         name, (live, _, type_) = node.value.id, PROPERTIES[node.attr]
         if name not in self.names or self.names[name].type not in ("Tensor", "Tensor?"):
             raise self.fault(f"'{name}' is not a tensor of this row")
-        if name.startswith("grad") or self.where == "body":  # the tensor is at hand
+        if name == "grad" or self.where == "body":  # the tensor is at hand
             return Term(f"{self.go(node.value).cpp}.{live}", type_)
         self.properties[f"{name}_{node.attr}"] = (name, node.attr)
         return Term(f"{name}_{node.attr}", type_)

@@ -72,7 +72,10 @@ void free_impl(TensorImpl* t) {
 }  // namespace
 
 void TensorImpl::destroy(TensorImpl* t) {
-  if (t->owns_python) release_python(t);
+  if (t->owns_python) {  // it passes to its Python object, whose end calls this again
+    release_python(t);
+    return;
+  }
   if (!t->meta) {
     delete t;
     return;

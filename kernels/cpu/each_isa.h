@@ -23,7 +23,7 @@
 #ifdef __x86_64__
 #pragma GCC push_options
 #pragma GCC target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c,bmi,bmi2,lzcnt,popcnt")
-#pragma GCC optimize("O3")
+#pragma GCC optimize("O2", "tree-vectorize", "vect-cost-model=dynamic")
 #define MSA_ISA avx512
 #define MSA_VECTOR_BYTES 64
 #define MSA_SLEEF_FLOAT(fn, ulp) MSA_JOIN(Sleef_##fn, f16_##ulp##avx512f)
@@ -36,12 +36,11 @@ namespace msa::cpu::avx512 {
 #undef MSA_VECTOR_BYTES
 #undef MSA_SLEEF_FLOAT
 #undef MSA_SLEEF_DOUBLE
-#undef MSA_LOOPS
 #pragma GCC pop_options
 
 #pragma GCC push_options
 #pragma GCC target("avx2,fma,f16c,bmi,bmi2,lzcnt,popcnt")
-#pragma GCC optimize("O3")
+#pragma GCC optimize("O2", "tree-vectorize", "vect-cost-model=dynamic")
 #define MSA_ISA avx2
 #define MSA_VECTOR_BYTES 32
 #define MSA_SLEEF_FLOAT(fn, ulp) MSA_JOIN(Sleef_##fn, f8_##ulp##avx2)
@@ -54,7 +53,6 @@ namespace msa::cpu::avx2 {
 #undef MSA_VECTOR_BYTES
 #undef MSA_SLEEF_FLOAT
 #undef MSA_SLEEF_DOUBLE
-#undef MSA_LOOPS
 #pragma GCC pop_options
 #define MSA_SLEEF_BASE sse2
 #else
@@ -62,7 +60,7 @@ namespace msa::cpu::avx2 {
 #endif
 
 #pragma GCC push_options
-#pragma GCC optimize("O3")
+#pragma GCC optimize("O2", "tree-vectorize", "vect-cost-model=dynamic")
 #define MSA_ISA base
 #define MSA_ISA_IS_BASE
 #define MSA_VECTOR_BYTES 16

@@ -26,6 +26,7 @@ using Complexes = Types<Cx<float>, Cx<double>>;
 using Integers = Join<Bool, SmallInts, Unsigned>;
 using Inexact = Join<Floats, Complexes>;
 using RealNumbers = Join<SmallInts, Unsigned, Floats>;
+using Ordered = Join<Bool, RealNumbers>;
 using Numbers = Join<RealNumbers, Complexes>;
 using AllTypes = Join<Bool, Numbers>;
 
@@ -105,7 +106,7 @@ struct ElementLoop {
 // element stands and no stray value raises.
 template <class T>
 inline V<T> load(const char* p, int64_t stride, int64_t count) {
-  V<T> v;
+  V<T> v = {};
   if (stride == sizeof(T) && count == kLanes<T>) {
     __builtin_memcpy(&v, p, sizeof v);
     return v;
@@ -167,24 +168,27 @@ constexpr LoopTable make_table(Types<T...>) {
   return table;
 }
 
-// MSA_LOOPS(name, types, lambda) defines `const LoopTable* msa::cpu::loops_<name>`, chosen when loaded.
+// MSA_LOOPS(name, types, lambda) defines `const LoopTable* msa::cpu::loops_<name>`, chosen when loaded
+// among the tables that this makes in each instruction set's namespace.
+#define MSA_LOOPS(name, types, ...)                                              \
+  constexpr auto make_##name = __VA_ARGS__;                                      \
+  constexpr LoopTable table_##name = make_table<decltype(make_##name)>(types{}); \
+  MSA_CHOOSE_TABLE(name)
 #ifndef MSA_ISA_IS_BASE
-#define MSA_LOOPS(name, types, ...)         \
-  constexpr auto make_##name = __VA_ARGS__; \
-  constexpr LoopTable table_##name = make_table<decltype(make_##name)>(types{});
+#define MSA_CHOOSE_TABLE(name)
 #else
+#undef MSA_CHOOSE_TABLE
 #ifdef __x86_64__
 #define MSA_CHOOSE(name) choose(&base::name, &avx2::name, &avx512::name)
 #else
 #define MSA_CHOOSE(name) (&base::name)
 #endif
-#define MSA_LOOPS(name, types, ...)                                              \
-  constexpr auto make_##name = __VA_ARGS__;                                      \
-  constexpr LoopTable table_##name = make_table<decltype(make_##name)>(types{}); \
-  }                                                                              \
-  namespace msa::cpu {                                                           \
-  extern const LoopTable* loops_##name;                                          \
-  const LoopTable* loops_##name = MSA_CHOOSE(table_##name);                      \
-  }                                                                              \
+// Baseline is compiled last: it leaves its namespace to define the choice.
+#define MSA_CHOOSE_TABLE(name)                              \
+  }                                                         \
+  namespace msa::cpu {                                      \
+  extern const LoopTable* loops_##name;                     \
+  const LoopTable* loops_##name = MSA_CHOOSE(table_##name); \
+  }                                                         \
   namespace msa::cpu::base {
 #endif

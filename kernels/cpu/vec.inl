@@ -76,6 +76,8 @@ struct Cx {
   using real = T;
   Cx() = default;
   constexpr Cx(T re_, T im_ = 0) : re(re_), im(im_) {}
+  template <class U>
+  explicit constexpr Cx(Cx<U> z) : re(static_cast<T>(z.re)), im(static_cast<T>(z.im)) {}
 };
 template <class T>
 inline Cx<T> operator+(Cx<T> a, Cx<T> b) { return {a.re + b.re, a.im + b.im}; }
@@ -128,3 +130,63 @@ inline T number(const Scalar& s) {
     return s.to<T>();
   }
 }
+
+// --- functions of one number, by builtins (std:: would bring templates from outside) --------------
+#define MSA_REAL_1(name, builtin)                                  \
+  inline float name(float x) { return __builtin_##builtin##f(x); } \
+  inline double name(double x) { return __builtin_##builtin(x); }
+#define MSA_REAL_2(name, builtin)                                              \
+  inline float name(float x, float y) { return __builtin_##builtin##f(x, y); } \
+  inline double name(double x, double y) { return __builtin_##builtin(x, y); }
+MSA_REAL_1(magnitude, fabs)
+MSA_REAL_1(round_down, floor)
+MSA_REAL_1(round_up, ceil)
+MSA_REAL_1(round_to_zero, trunc)
+MSA_REAL_1(round_even, nearbyint)
+MSA_REAL_1(square_root, sqrt)
+MSA_REAL_2(remainder_toward_zero, fmod)
+MSA_REAL_2(with_sign, copysign)
+MSA_REAL_2(hypot, hypot)
+MSA_REAL_2(angle_of, atan2)
+MSA_REAL_1(natural_log, log)
+MSA_REAL_1(log_1p, log1p)
+MSA_REAL_1(exp_minus_1, expm1)
+MSA_REAL_1(sine, sin)
+MSA_REAL_1(cosine, cos)
+#undef MSA_REAL_1
+#undef MSA_REAL_2
+
+// Functions of a complex number, by the C library's.
+#define MSA_COMPLEX(name, builtin)              \
+  inline Cx<float> name(Cx<float> z) {          \
+    __complex__ float v;                        \
+    __real__ v = z.re;                          \
+    __imag__ v = z.im;                          \
+    v = __builtin_##builtin##f(v);              \
+    return {__real__ v, __imag__ v};            \
+  }                                             \
+  inline Cx<double> name(Cx<double> z) {        \
+    __complex__ double v;                       \
+    __real__ v = z.re;                          \
+    __imag__ v = z.im;                          \
+    v = __builtin_##builtin(v);                 \
+    return {__real__ v, __imag__ v};            \
+  }
+namespace complex {
+MSA_COMPLEX(exp, cexp)
+MSA_COMPLEX(log, clog)
+MSA_COMPLEX(sqrt, csqrt)
+MSA_COMPLEX(sin, csin)
+MSA_COMPLEX(cos, ccos)
+MSA_COMPLEX(tan, ctan)
+MSA_COMPLEX(asin, casin)
+MSA_COMPLEX(acos, cacos)
+MSA_COMPLEX(atan, catan)
+MSA_COMPLEX(sinh, csinh)
+MSA_COMPLEX(cosh, ccosh)
+MSA_COMPLEX(tanh, ctanh)
+MSA_COMPLEX(asinh, casinh)
+MSA_COMPLEX(acosh, cacosh)
+MSA_COMPLEX(atanh, catanh)
+}  // namespace complex
+#undef MSA_COMPLEX

@@ -6,6 +6,7 @@
 
 #include "core/base/lock.h"
 #include "kernels/cpu/cast.h"
+#include "kernels/cpu/loop_failure.h"
 #include "kernels/cpu/threads.h"
 
 namespace msa::cpu {
@@ -235,6 +236,13 @@ void run_parallel(const Work& work, const Space& s, int64_t numel) {
 
 }  // namespace
 
+std::atomic<bool> divided_by_zero{false};
+void note_division_by_zero() { divided_by_zero.store(true, std::memory_order_relaxed); }
+void raise_division_by_zero() {
+  divided_by_zero.store(false, std::memory_order_relaxed);
+  fail(ErrorKind::Runtime, "ZeroDivisionError: an integer was divided by zero; check the divisor, or divide as float");
+}
+
 void walk(DimsView sizes, std::span<const Operand> operands, Loop loop, const DType* seen,
           const Scalar* params) {
   Space space;
@@ -249,8 +257,11 @@ void walk(DimsView sizes, std::span<const Operand> operands, Loop loop, const DT
   }
   work.tiles = strides_disagree(space);
   int64_t numel = product({space.sizes, static_cast<size_t>(space.dims)});
-  Unlocked unlocked(numel >= kUnlockElements);
-  run_parallel(work, space, numel);
+  {
+    Unlocked unlocked(numel >= kUnlockElements);
+    run_parallel(work, space, numel);
+  }
+  check_loops();
 }
 
 void walk(DimsView sizes, std::span<const Operand> operands, Loop loop, DType compute, DType result,
@@ -270,14 +281,15 @@ void walk_flat(char* const* data, const int64_t* steps, int n, int64_t numel, Lo
   }
   if (numel < kUnlockElements) {
     if (numel > 0) loop(data, strides, numel, 1, params);
-    return;
+  } else {
+    Unlocked unlocked(true);
+    parallel(numel, kGrain, [&](int64_t begin, int64_t end) {
+      char* part[kMaxOperands];
+      for (int k = 0; k < n; ++k) part[k] = data[k] + begin * steps[k];
+      loop(part, strides, end - begin, 1, params);
+    });
   }
-  Unlocked unlocked(true);
-  parallel(numel, kGrain, [&](int64_t begin, int64_t end) {
-    char* part[kMaxOperands];
-    for (int k = 0; k < n; ++k) part[k] = data[k] + begin * steps[k];
-    loop(part, strides, end - begin, 1, params);
-  });
+  check_loops();
 }
 
 void copy_elements(DimsView sizes, const Operand& dst, const Operand& src) {

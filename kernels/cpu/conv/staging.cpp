@@ -58,19 +58,47 @@ void set_offsets(Staging& st, const ConvShape& s, const int64_t* plane_sizes, co
       st.row_offsets.push_back(z * row_steps[0] * sheet + y * row_steps[1] * width);
 }
 
+// The part of an axis that is a run of consecutive sources, zeros around it.
+struct Run {
+  int64_t begin = 0, end = 0, source = 0;
+  bool consecutive = true;
+};
+Run run_of(const StagedAxis& axis) {
+  const auto is_source = [](int64_t i) { return i >= 0; };
+  const auto first = std::find_if(axis.begin(), axis.end(), is_source);
+  Run run;
+  if (first == axis.end()) return run;
+  run.begin = first - axis.begin();
+  run.end = std::find_if(axis.rbegin(), axis.rend(), is_source).base() - axis.begin();
+  run.source = *first;
+  for (int64_t u = run.begin; u < run.end; ++u)
+    run.consecutive = run.consecutive && axis[static_cast<size_t>(u)] == run.source + u - run.begin;
+  return run;
+}
+
 template <class To, class From>
-void stage_row(const StagedAxis& axis, const From* from, int64_t stride, To* to) {
-  const int64_t n = static_cast<int64_t>(axis.size());
-  for (int64_t x = 0; x < n; ++x) to[x] = axis[static_cast<size_t>(x)] < 0 ? To(0.0f) : static_cast<To>(from[axis[static_cast<size_t>(x)] * stride]);
+void stage_row(const StagedAxis& axis, const Run& run, const From* from, int64_t stride, To* to) {
+  if (!run.consecutive) {
+    for (const int64_t i : axis) *to++ = i < 0 ? To(0.0f) : static_cast<To>(from[i * stride]);
+    return;
+  }
+  std::fill(to, to + run.begin, To(0.0f));
+  from += run.source * stride;
+  if (stride == 1) {
+    std::copy(from, from + (run.end - run.begin), to + run.begin);
+  } else {
+    for (int64_t u = run.begin; u < run.end; ++u, from += stride) to[u] = static_cast<To>(*from);
+  }
+  std::fill(to + run.end, to + axis.size(), To(0.0f));
 }
 
 }  // namespace
 
-Staging stage_forward(const ConvShape& s) {
+Staging stage_forward(const ConvShape& s, bool must_copy) {
   Staging st;
   st.channels = s.in_channels;
   Columns columns{s.stride[2], 1};
-  st.needed = columns.phases != 1;
+  st.needed = must_copy || columns.phases != 1;
   for (int d = 0; d < 3; ++d) {
     st.axes[d] = forward_axis(s, d);
     st.needed = st.needed || !is_identity(st.axes[d], s.in[d]);
@@ -83,10 +111,10 @@ Staging stage_forward(const ConvShape& s) {
   return st;
 }
 
-Staging stage_input_gradient(const ConvShape& s) {
+Staging stage_input_gradient(const ConvShape& s, bool must_copy) {
   Staging st;
   st.channels = s.out_channels;
-  st.needed = false;
+  st.needed = must_copy;
   int64_t sizes[3];
   for (int d = 0; d < 3; ++d) {
     st.axes[d] = gradient_axis(s, d);
@@ -101,13 +129,14 @@ Staging stage_input_gradient(const ConvShape& s) {
 template <class To, class From>
 void stage(const Staging& st, const From* from, const int64_t* strides, To* to) {
   const int64_t width = static_cast<int64_t>(st.axes[2].size());
+  const Run run = run_of(st.axes[2]);
   for (int64_t c = 0; c < st.channels; ++c) {
     for (const int64_t z : st.axes[0]) {
       for (const int64_t y : st.axes[1]) {
         if (z < 0 || y < 0) {
           std::fill_n(to, width, To(0.0f));
         } else {
-          stage_row(st.axes[2], from + c * strides[0] + z * strides[1] + y * strides[2], strides[3], to);
+          stage_row(st.axes[2], run, from + c * strides[0] + z * strides[1] + y * strides[2], strides[3], to);
         }
         to += width;
       }

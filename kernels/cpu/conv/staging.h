@@ -14,14 +14,16 @@ struct Staging {
   StagedAxis axes[3];
   std::vector<int64_t> tap_offsets, row_offsets;
   int64_t channels;
-  bool needed;  // false: the source itself can be read with these offsets
+  bool needed;  // false: the source itself is read, as contiguous planes
 
   int64_t plane() const { return static_cast<int64_t>(axes[0].size() * axes[1].size() * axes[2].size()); }
   int64_t image() const { return channels * plane(); }
 };
 
-Staging stage_forward(const ConvShape& s);        // reads the input, makes the output
-Staging stage_input_gradient(const ConvShape& s);  // reads the output's gradient, makes the input's
+// Which reads the input and makes the output, or reads the output's gradient and makes the input's.
+// `must_copy`: the source is not contiguous or of another dtype.
+Staging stage_forward(const ConvShape& s, bool must_copy);
+Staging stage_input_gradient(const ConvShape& s, bool must_copy);
 
 // Copies `channels` planes whose elements are `strides` (channel, depth, row, column) apart.
 template <class To, class From>

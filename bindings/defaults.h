@@ -1,0 +1,6 @@
+// Process-wide settings seen from Python.
+#pragma once
+
+namespace msa::py {
+void init_defaults();
+}

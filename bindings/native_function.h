@@ -1,0 +1,28 @@
+// Functions of the module that are written by hand: their entry points, and where they are published.
+#pragma once
+#include "bindings/tensor/native.h"
+
+namespace msa::py {
+
+PyObject* call_function_override(const char* name, const Arguments& given);
+
+// A PyCFunction (METH_FASTCALL | METH_KEYWORDS); tensor-like arguments and modes are handed over.
+template <Name name, PyObject* (*body)(const Arguments&)>
+PyObject* function_entry(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* kwnames) {
+  Arguments given{nullptr, args, n, kwnames};
+  return guarded([&] {
+    bool over = modes_active();
+    for (Py_ssize_t i = 0; i < n; ++i) over = over || (!is_plain_tensor(args[i]) && overrides_torch_function(args[i]));
+    if (__builtin_expect(over, 0)) return call_function_override(name.text, given);
+    return body(given);
+  });
+}
+template <Name name, PyObject* (*body)(const Arguments&)>
+PyMethodDef function(const char* doc) {
+  return {name.text, fastcall(function_entry<name, body>), METH_FASTCALL | METH_KEYWORDS, doc};
+}
+
+// Puts the functions of a null-terminated table into `_C.functions`, beside the registry's.
+void add_functions(PyMethodDef* table);
+
+}  // namespace msa::py

@@ -1,0 +1,17 @@
+// Tensors from Python data: numbers, nested sequences, arrays.
+#pragma once
+#include "bindings/common.h"
+#include "core/dispatch/options.h"
+#include "core/tensor/tensor.h"
+
+namespace msa::py {
+
+// A new tensor holding a copy of `data`; without a dtype it is inferred as torch.tensor does.
+Tensor tensor_from_data(PyObject* data, OptDType dtype, OptDevice device);
+// The same, sharing memory where nothing has to change (torch.as_tensor).
+Tensor tensor_sharing_data(PyObject* data, OptDType dtype, OptDevice device);
+
+
+void init_data();
+
+}  // namespace msa::py
