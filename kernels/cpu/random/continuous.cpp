@@ -1,11 +1,11 @@
 // exponential_, cauchy_ and _standard_gamma: continuous distributions other than uniform and
 // normal.
 #include <algorithm>
+#include <limits>
 
 #include "core/random/distributions.h"
 #include "generated/kernels.h"
 #include "kernels/cpu/random/draw.h"
-#include "kernels/cpu/random/limits.h"
 
 namespace msa::kernels {
 
@@ -37,12 +37,12 @@ void cauchy_(Tensor& input, double median, double sigma, OptGenerator generator)
 }
 
 void _standard_gamma(const Tensor& input, OptGenerator generator, Tensor& result) {
-  cpu::for_floating("_standard_gamma", input.dtype(), [&]<class T> {
+  cpu::for_single_and_double("_standard_gamma", input.dtype(), [&]<class T> {
     const cpu::Target out("_standard_gamma", result);
     cpu::Drawing drawing(generator, out.numel);
-    const T smallest = static_cast<T>(cpu::kSmallestNormal<T>);
     auto one = [&](T alpha) {
-      return std::max(smallest, static_cast<T>(random::gamma(drawing.gen, alpha)));
+      return std::max(std::numeric_limits<T>::min(),
+                      static_cast<T>(random::gamma(drawing.gen, alpha)));
     };
     cpu::map_each<T>(out, one, cpu::Typed<T>{input});
   });

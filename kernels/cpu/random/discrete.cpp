@@ -20,7 +20,7 @@ using Unit = std::conditional_t<std::is_same_v<T, double>, double, float>;
 
 void draw_bernoulli(const Tensor& probabilities, OptGenerator generator, const Tensor& result) {
   if (result.numel() == 0) return;
-  cpu::for_signed_bytes_and_bool("bernoulli", result.dtype(), [&]<class T> {
+  cpu::for_common_and_bool("bernoulli", result.dtype(), [&]<class T> {
     cpu::for_floating("bernoulli: p", probabilities.dtype(), [&]<class P> {
       const Target out("bernoulli", result);
       Drawing drawing(generator, out.numel);
@@ -36,7 +36,7 @@ void draw_bernoulli(const Tensor& probabilities, OptGenerator generator, const T
 void draw_bernoulli(double p, OptGenerator generator, const Tensor& result) {
   require_probability(p);
   if (result.numel() == 0) return;
-  cpu::for_signed_bytes_and_bool("bernoulli", result.dtype(), [&]<class T> {
+  cpu::for_common_and_bool("bernoulli", result.dtype(), [&]<class T> {
     const Target out("bernoulli", result);
     Drawing drawing(generator, out.numel);
     cpu::fill_rows<T>(
@@ -61,7 +61,7 @@ void bernoulli_float_(Tensor& input, double p, OptGenerator generator) {
 
 void geometric_(Tensor& input, double p, OptGenerator generator) {
   MSA_REQUIRE(p > 0 && p < 1, Runtime, "geometric_ expects p to be in (0, 1), but got p=", p, ".");
-  cpu::for_signed_and_bytes("geometric_", input.dtype(), [&]<class T> {
+  cpu::for_common("geometric_", input.dtype(), [&]<class T> {
     const Target out("geometric_", input);
     Drawing drawing(generator, out.numel);
     cpu::fill_each<T>(out, [&] { return random::geometric(drawing.gen, p); });
@@ -83,16 +83,12 @@ void poisson(const Tensor& input, OptGenerator generator, Tensor& result) {
 void binomial(const Tensor& count, const Tensor& prob, OptGenerator generator, Tensor& result) {
   MSA_REQUIRE(prob.dtype() == count.dtype(), Runtime, "binomial: count is ", count.dtype(),
               " but prob is ", prob.dtype(), "; convert one.");
-  auto draw = [&]<class T> {
+  cpu::for_single_and_double("binomial", count.dtype(), [&]<class T> {
     const Target out("binomial", result);
     Drawing drawing(generator, out.numel);
-    cpu::map_each<T>(
-        out, [&](T n, T p) { return random::binomial(drawing.gen, n, p); }, cpu::Typed<T>{count},
-        cpu::Typed<T>{prob});
-  };
-  if (count.dtype() == DType::F32) return draw.template operator()<float>();
-  if (count.dtype() == DType::F64) return draw.template operator()<double>();
-  cpu::no_dtype("binomial", count.dtype(), "float32 or float64");
+    auto one = [&](T n, T p) { return random::binomial(drawing.gen, n, p); };
+    cpu::map_each<T>(out, one, cpu::Typed<T>{count}, cpu::Typed<T>{prob});
+  });
 }
 
 }  // namespace msa::kernels

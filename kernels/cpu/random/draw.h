@@ -32,7 +32,8 @@ class Drawing {
 
 // body.template operator()<T>() for the element type; a dtype outside the family is NotImplemented.
 template <class Body>
-void for_floating(std::string_view op, DType dtype, Body body) {
+void for_floating(std::string_view op, DType dtype, Body body,
+                  std::string_view wanted = "a floating dtype") {
   switch (dtype) {
     case DType::F16:
       return body.template operator()<f16>();
@@ -43,12 +44,20 @@ void for_floating(std::string_view op, DType dtype, Body body) {
     case DType::F64:
       return body.template operator()<double>();
     default:
-      no_dtype(op, dtype, "a floating dtype");
+      no_dtype(op, dtype, wanted);
   }
 }
 
 template <class Body>
-void for_signed_and_bytes(std::string_view op, DType dtype, Body body) {
+void for_single_and_double(std::string_view op, DType dtype, Body body) {
+  if (dtype == DType::F32) return body.template operator()<float>();
+  if (dtype == DType::F64) return body.template operator()<double>();
+  no_dtype(op, dtype, "float32 or float64");
+}
+
+template <class Body>
+void for_common(std::string_view op, DType dtype, Body body,
+                std::string_view wanted = "a floating, signed or uint8 dtype") {
   switch (dtype) {
     case DType::U8:
       return body.template operator()<uint8_t>();
@@ -61,14 +70,15 @@ void for_signed_and_bytes(std::string_view op, DType dtype, Body body) {
     case DType::I64:
       return body.template operator()<int64_t>();
     default:
-      return for_floating(op, dtype, body);
+      return for_floating(op, dtype, body, wanted);
   }
 }
 
 template <class Body>
-void for_signed_bytes_and_bool(std::string_view op, DType dtype, Body body) {
+void for_common_and_bool(std::string_view op, DType dtype, Body body,
+                         std::string_view wanted = "a floating, signed, uint8 or bool dtype") {
   if (dtype == DType::Bool) return body.template operator()<bool>();
-  for_signed_and_bytes(op, dtype, body);
+  for_common(op, dtype, body, wanted);
 }
 
 template <class Body>
@@ -81,7 +91,7 @@ void for_real(std::string_view op, DType dtype, Body body) {
     case DType::U64:
       return body.template operator()<uint64_t>();
     default:
-      return for_signed_bytes_and_bool(op, dtype, body);
+      return for_common_and_bool(op, dtype, body, "a real dtype");
   }
 }
 

@@ -123,7 +123,7 @@ void draw_from(const Tensor& input, int64_t from, OptGenerator generator) {
 
 void random_(Tensor& input, OptGenerator generator) {
   if (input.numel() == 0) return;
-  cpu::for_signed_bytes_and_bool("random_", input.dtype(), [&]<class T> {
+  cpu::for_common_and_bool("random_", input.dtype(), [&]<class T> {
     const Target out("random_", input);
     Drawing drawing(generator, out.numel);
     cpu::fill_rows<T>(out,
@@ -146,8 +146,8 @@ void random_to_(Tensor& input, int64_t to, OptGenerator generator) {
 }
 
 void randperm(int64_t n, OptGenerator generator, OptDType, OptDevice, Tensor& result) {
-  cpu::for_signed_and_bytes("randperm", result.dtype(), [&]<class T> {
-    const double largest = kIsFloating<T> ? std::ldexp(1.0, kDigits<T>) + 1 : cpu::kLargest<T>;
+  cpu::for_common("randperm", result.dtype(), [&]<class T> {
+    const double largest = 1 + (kIsFloating<T> ? std::ldexp(1.0, kDigits<T>) : cpu::kLargest<T>);
     MSA_REQUIRE(static_cast<double>(n) <= largest, Runtime, "randperm: n = ", n,
                 " cannot be greater than ", largest, " for ", result.dtype(), ".");
     const Target out("randperm", result);

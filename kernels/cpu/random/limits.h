@@ -14,12 +14,4 @@ inline constexpr double kLargest<f16> = 65504.0;
 template <>
 inline constexpr double kLargest<bf16> = 0x1.fep127;
 
-// The smallest positive normal number.
-template <class T>
-inline constexpr double kSmallestNormal = static_cast<double>(std::numeric_limits<T>::min());
-template <>
-inline constexpr double kSmallestNormal<f16> = 0x1p-14;
-template <>
-inline constexpr double kSmallestNormal<bf16> = 0x1p-126;
-
 }  // namespace msa::cpu

@@ -53,16 +53,18 @@ void _rrelu(const Tensor& input, const Scalar& lower, const Scalar& upper, OptGe
     };
     T* const slope_data = static_cast<T*>(slopes.data);
     T* const out_data = static_cast<T*>(out.data);
-    const Dims strides = input.strides();
     const T* const in = input.data<T>();
-    cpu::for_rows<3>(out.sizes,
-                     {DimsView(out.strides), DimsView(slopes.strides), DimsView(strides)},
+    // PyTorch draws in the order of the indices here, so an operand laid out like that leads.
+    const Dims leading = contiguous_strides(out.sizes), from_strides = input.strides();
+    cpu::for_rows<4>(out.sizes,
+                     {DimsView(leading), DimsView(out.strides), DimsView(slopes.strides),
+                      DimsView(from_strides)},
                      [&](auto offsets, auto steps, int64_t length) {
                        for (int64_t i = 0; i < length; ++i) {
-                         const T x = in[offsets[2] + i * steps[2]];
+                         const T x = in[offsets[3] + i * steps[3]];
                          const Math<T> slope = draw(x);
-                         out_data[offsets[0] + i * steps[0]] = static_cast<T>(x * slope);
-                         slope_data[offsets[1] + i * steps[1]] = static_cast<T>(slope);
+                         out_data[offsets[1] + i * steps[1]] = static_cast<T>(x * slope);
+                         slope_data[offsets[2] + i * steps[2]] = static_cast<T>(slope);
                        }
                      });
   });

@@ -105,7 +105,8 @@ void multinomial(const Tensor& input, int64_t num_samples, bool replacement, Opt
     const cpu::Target out("multinomial", result);
     {
       cpu::Drawing drawing(generator, input.numel() + out.numel);
-      if (replacement) {
+      if (replacement &&
+          num_samples > 1) {  // for one sample both mean the same; PyTorch takes this
         using Sum = std::conditional_t<std::is_same_v<T, double>, double, float>;
         with_replacement<T, Sum>(drawing.gen, weights, num_samples, drawn.data());
       } else {
