@@ -32,6 +32,10 @@ Ref<Node> accumulator_of(TensorImpl* leaf) {
   return meta.accumulator->use();
 }
 
+Tensor leaf_of(Node* node) {
+  return node->is_accumulator() ? Tensor(static_cast<AccumulateGrad*>(node)->leaf) : Tensor();
+}
+
 namespace {
 
 // PyTorch's layout contract: .grad has the strides of a dense leaf, else is contiguous.

@@ -147,6 +147,8 @@ class Pass {
                           std::span<const Edge> inputs);
 
   static thread_local Pass* innermost;
+  static inline uint64_t passes = 0;
+  const uint64_t epoch = ++passes;  // marks the nodes whose scratch belongs to this pass
   Node* current = nullptr;
   std::vector<std::function<void()>> callbacks;
 
@@ -164,9 +166,7 @@ class Pass {
   void push(Node* node);
   void abandon(std::span<const Edge> roots);
 
-  static inline uint64_t last_epoch_ = 0;
   const BackwardOptions& options_;
-  const uint64_t epoch_ = ++last_epoch_;
   Pass* const outer_ = innermost;
   bool selective_ = false;  // only what leads to `inputs` runs
   InlineVec<Capture, 2> captures_;
@@ -193,7 +193,7 @@ Pass::~Pass() {
 
 bool Pass::in_outer_pass(const Node* node) const {
   for (const Pass* p = outer_; p; p = p->outer_)
-    if (node->epoch == p->epoch_) return true;
+    if (node->epoch == p->epoch) return true;
   return false;
 }
 
@@ -202,7 +202,7 @@ void Pass::begin(Node* node) {
   if (outer_ && in_outer_pass(node))
     set_aside_.push_back({node, node->epoch, node->waiting, node->wanted, node->captured,
                           node->explored, std::move(node->incoming)});
-  node->epoch = epoch_;
+  node->epoch = epoch;
   node->waiting = 0;
   node->wanted = !selective_;
   node->captured = node->explored = false;
@@ -214,7 +214,7 @@ void Pass::mark_inputs(std::span<const Edge> inputs) {
   for (size_t i = 0; i < inputs.size(); ++i) {
     Node* node = inputs[i].node.get();
     if (!node) continue;
-    if (node->epoch != epoch_) begin(node);
+    if (node->epoch != epoch) begin(node);
     if (options_.accumulate) {
       node->wanted = true;
     } else {
@@ -246,7 +246,7 @@ void Pass::explore(Node* root) {
 
 // True at the first visit of `node`, which then becomes the end of the path.
 bool Pass::enter(Node* node) {
-  if (node->epoch != epoch_) begin(node);
+  if (node->epoch != epoch) begin(node);
   if (node->explored) return false;
   node->explored = true;
   path_.push_back({node, 0});
@@ -366,7 +366,7 @@ void Pass::abandon(std::span<const Edge> roots) {
   while (!rest.empty()) {
     Node* node = rest.back();
     rest.pop_back();
-    if (!node || node->epoch != epoch_) continue;
+    if (!node || node->epoch != epoch) continue;
     node->epoch = 0;
     node->incoming.clear();
     for (const Edge& edge : node->next) rest.push_back(edge.node.get());
@@ -385,6 +385,11 @@ std::vector<Tensor> run_backward(std::span<const Edge> roots, std::vector<Tensor
 }
 
 Node* current_node() { return Pass::innermost ? Pass::innermost->current : nullptr; }
+
+bool will_run(const Node* node) {
+  MSA_REQUIRE(Pass::innermost, Runtime, "no backward pass is running in this thread");
+  return node && node->epoch == Pass::innermost->epoch && node->runs();
+}
 
 void queue_callback(std::function<void()> callback) {
   MSA_REQUIRE(Pass::innermost, Runtime,

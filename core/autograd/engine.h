@@ -19,6 +19,7 @@ std::vector<Tensor> run_backward(std::span<const Edge> roots, std::vector<Tensor
                                  std::span<const Edge> inputs, const BackwardOptions& options);
 
 Node* current_node();  // of this thread's innermost running pass; null: none runs
+bool will_run(const Node* node);  // in that pass; raises when none runs
 // Runs `callback` once when this thread's innermost pass ends; raises when none runs.
 void queue_callback(std::function<void()> callback);
 

@@ -33,6 +33,7 @@ const Ref<Node>& grad_fn(const Tensor& t);
 Edge gradient_edge(const Tensor& t);
 // The node that adds to a leaf's .grad; it also holds the leaf's hooks.
 Ref<Node> accumulator_of(TensorImpl* leaf);
+Tensor leaf_of(Node* node);  // undefined unless `node` is such an accumulator
 // The node whose NodeHooks are the tensor's; raises unless the tensor requires grad.
 Ref<Node> hook_target(const Tensor& t);
 void retain_grad(const Tensor& t);  // fills .grad of a non-leaf in backward

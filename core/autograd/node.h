@@ -76,7 +76,7 @@ struct Node : Counted {
   // While recording: does input i have a history at all (else nothing need be saved for it)?
   bool linked(size_t i) const { return static_cast<bool>(next[i].node); }
   // In `apply`: does the running pass need the gradient of input i?
-  bool wants(size_t i) const { return next[i].node && next[i].node->wanted; }
+  bool wants(size_t i) const { return next[i].node && next[i].node->runs(); }
   // In `apply`: zeros shaped as output i, for a gradient that did not arrive.
   Tensor zeros_for(size_t output) const;
 

@@ -63,9 +63,9 @@ inline double geometric(Generator& gen, double p) {
   return std::ceil(std::log(unit<double>(gen)) / std::log1p(-p));
 }
 
-// Marsaglia and Tsang (2000). T, the dtype of the result, decides how alpha is rounded on the way.
-template <class T>
-double gamma(Generator& gen, T shape);
+// Marsaglia and Tsang (2000). Real, float or double, decides how alpha is rounded on the way.
+template <class Real>
+double gamma(Generator& gen, Real alpha);
 
 // Knuth's product of uniforms below 10, Hoermann's transformed rejection (1993) from there on.
 int64_t poisson(Generator& gen, double rate);

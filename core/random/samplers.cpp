@@ -3,22 +3,18 @@
 #include <array>
 #include <cmath>
 #include <limits>
-#include <type_traits>
 
-#include "core/dtype/half.h"
 #include "core/random/distributions.h"
 
 namespace msa::random {
 
-template <class T>
-double gamma(Generator& gen, T shape) {
-  using Real = std::conditional_t<std::is_same_v<T, double>, double, float>;
-  Real alpha = static_cast<Real>(shape);
+template <class Real>
+double gamma(Generator& gen, Real alpha) {
   if (alpha == 0) return 0.0;
   double scale = 1.0;
   if (alpha < 1) {  // sample alpha + 1, which is accepted more often, and scale down
     scale = std::pow(1 - unit<double>(gen), static_cast<double>(1 / alpha));
-    alpha = static_cast<Real>(static_cast<T>(alpha + 1));
+    alpha += 1;
   }
   const double d = alpha - 1.0f / 3.0f;
   const double c = 1.0 / std::sqrt(9.0 * d);
@@ -36,8 +32,6 @@ double gamma(Generator& gen, T shape) {
     if (std::log(u) < 0.5 * square + d * (1.0 - v + std::log(v))) return scale * d * v;
   }
 }
-template double gamma<f16>(Generator&, f16);
-template double gamma<bf16>(Generator&, bf16);
 template double gamma<float>(Generator&, float);
 template double gamma<double>(Generator&, double);
 

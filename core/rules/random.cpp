@@ -9,12 +9,13 @@ OutSpec like(const Tensor& t) {
   return {t.sizes(), t.dtype(), preserved_strides(t.sizes(), t.strides())};
 }
 
-OutSpec contiguous_like(const Tensor& t) { return {t.sizes(), t.dtype()}; }
-
 }  // namespace
 
-OutSpec bernoulli(const Tensor& input, OptGenerator) { return contiguous_like(input); }
-OutSpec bernoulli_p(const Tensor& input, double, OptGenerator) { return contiguous_like(input); }
+// These come out contiguous whatever the input's strides, and are filled in that order.
+OutSpec drawn_like(const Tensor& input, OptGenerator) { return {input.sizes(), input.dtype()}; }
+OutSpec drawn_like(const Tensor& input, double, OptGenerator generator) {
+  return drawn_like(input, generator);
+}
 
 OutSpec binomial(const Tensor& count, const Tensor& prob, OptGenerator) {
   return {broadcast_sizes("binomial", count.sizes(), prob.sizes()), count.dtype()};

@@ -1,0 +1,91 @@
+// Kernels of the operators that make tensors from numbers.
+#include <algorithm>
+
+#include "core/base/lock.h"
+#include "generated/kernels.h"
+#include "kernels/cpu/threads.h"
+
+namespace msa::kernels {
+namespace {
+
+// f(i, element type) for each element of a contiguous result; the type is passed as a value.
+template <class T, class F>
+void generate(Tensor& out, F f) {
+  T* data = out.data<T>();
+  int64_t n = out.numel();
+  Unlocked unlocked(n > cpu::kGrain);
+  cpu::parallel(n, cpu::kGrain, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) data[i] = static_cast<T>(f(i));
+  });
+}
+
+// What steps are counted in: integers exactly, floats in double (float32's own steps would drift).
+template <class T>
+using Step = std::conditional_t<std::is_integral_v<T>, int64_t, double>;
+
+template <class T>
+void arange_of(const Scalar& start, const Scalar& step, Tensor& out) {
+  auto from = start.to<Step<T>>(), by = step.to<Step<T>>();
+  generate<T>(out, [=](int64_t i) { return static_cast<T>(from + by * static_cast<Step<T>>(i)); });
+}
+
+// Counted from both ends, so that the last number is `end` itself.
+template <class T>
+void linspace_of(const Scalar& start, const Scalar& end, Tensor& out) {
+  using Number = std::conditional_t<std::is_integral_v<T>, double, std::conditional_t<sizeof(T) == 2, float, T>>;
+  auto from = start.to<Number>(), to = end.to<Number>();
+  int64_t n = out.numel();
+  Number by = n > 1 ? (to - from) / static_cast<Number>(n - 1) : Number(0);
+  generate<T>(out, [=](int64_t i) {
+    Number value = i < n / 2 ? from + by * static_cast<Number>(i) : to - by * static_cast<Number>(n - 1 - i);
+    return n == 1 ? from : value;
+  });
+}
+
+}  // namespace
+
+void empty(const Dims&, OptDType, OptDevice, OptFormat, Tensor&) {}
+void empty_like(const Tensor&, OptDType, OptDevice, OptFormat, Tensor&) {}
+void empty_strided(const Dims&, const Dims&, OptDType, OptDevice, Tensor&) {}
+
+void ones(const Dims&, OptDType, OptDevice, Tensor& out0) { fill_(out0, 1); }
+void ones_like(const Tensor&, OptDType, OptDevice, OptFormat, Tensor& out0) { fill_(out0, 1); }
+void full(const Dims&, const Scalar& fill_value, OptDType, OptDevice, Tensor& out0) { fill_(out0, fill_value); }
+void full_like(const Tensor&, const Scalar& fill_value, OptDType, OptDevice, OptFormat, Tensor& out0) {
+  fill_(out0, fill_value);
+}
+
+void arange_start_step(const Scalar& start, const Scalar&, const Scalar& step, OptDType, OptDevice, Tensor& out0) {
+  switch (out0.dtype()) {
+#define MSA_ARANGE(E, T) \
+  case DType::E: \
+    if constexpr (DType::E != DType::Bool && DType::E < DType::C64) return arange_of<T>(start, step, out0); \
+    break;
+    MSA_FOR_EACH_DTYPE(MSA_ARANGE)
+#undef MSA_ARANGE
+    case DType::Count: break;
+  }
+  fail(ErrorKind::NotImplemented, "arange: not implemented for ", out0.dtype());
+}
+
+void linspace(const Scalar& start, const Scalar& end, int64_t, OptDType, OptDevice, Tensor& out0) {
+  switch (out0.dtype()) {
+#define MSA_LINSPACE(E, T) \
+  case DType::E: \
+    if constexpr (DType::E != DType::Bool) return linspace_of<T>(start, end, out0); \
+    break;
+    MSA_FOR_EACH_DTYPE(MSA_LINSPACE)
+#undef MSA_LINSPACE
+    case DType::Count: break;
+  }
+  fail(ErrorKind::NotImplemented, "linspace: not implemented for ", out0.dtype());
+}
+
+void eye_m(int64_t, int64_t, OptDType, OptDevice, Tensor& out0) {
+  fill_(out0, 0);
+  int64_t n = std::min(out0.sizes()[0], out0.sizes()[1]);
+  Tensor diagonal = alias(out0, {{n}, {out0.strides()[0] + out0.strides()[1]}, out0.offset()});
+  fill_(diagonal, 1);
+}
+
+}  // namespace msa::kernels
