@@ -1,0 +1,73 @@
+"""Rebuilding tensors and parameters from pickles: the functions that files name."""
+import ms_adapter.pytorch as torch
+
+
+def _storage_of(storage):
+    """The untyped storage behind what a pickle holds, and the dtype it was saved with, if it says."""
+    untyped = getattr(storage, "_untyped_storage", storage)
+    return untyped, getattr(storage, "dtype", None)
+
+
+def _rebuild_tensor(storage, storage_offset, size, stride):
+    """A tensor over a typed storage."""
+    untyped, dtype = _storage_of(storage)
+    tensor = torch.empty((0,), dtype=dtype, device=untyped.device)
+    return tensor.set_(untyped, storage_offset, torch.Size(size), stride)
+
+
+def _rebuild_tensor_v2(
+    storage, storage_offset, size, stride, requires_grad, backward_hooks, metadata=None
+):
+    """A tensor over a typed storage, with what autograd knows of it."""
+    tensor = _rebuild_tensor(storage, storage_offset, size, stride)
+    tensor.requires_grad = requires_grad
+    if metadata and metadata.get("conj"):
+        tensor = tensor.conj()
+    if metadata and metadata.get("neg"):
+        tensor = tensor.neg()
+    return tensor
+
+
+def _rebuild_tensor_v3(
+    storage, storage_offset, size, stride, requires_grad, backward_hooks, dtype, metadata=None
+):
+    """A tensor over an untyped storage: dtypes without a typed storage of their own."""
+    tensor = torch.empty((0,), dtype=dtype, device=_storage_of(storage)[0].device)
+    tensor.set_(_storage_of(storage)[0], storage_offset, torch.Size(size), stride)
+    tensor.requires_grad = requires_grad
+    return tensor
+
+
+def _rebuild_parameter(data, requires_grad, backward_hooks):
+    """A parameter."""
+    return torch.nn.Parameter(data, requires_grad)
+
+
+def _rebuild_parameter_with_state(data, requires_grad, backward_hooks, state):
+    """A parameter with attributes of its own."""
+    return _set_obj_state(_rebuild_parameter(data, requires_grad, backward_hooks), state)
+
+
+def _rebuild_meta_tensor_no_storage(dtype, size, stride, requires_grad):
+    """A tensor without data."""
+    return torch.empty_strided(size, stride, dtype=dtype, device="meta", requires_grad=requires_grad)
+
+
+def _get_obj_state(obj):
+    """What an object holds beyond its tensor: its dictionary, and its slots where it has any."""
+    state = getattr(obj, "__dict__", {})
+    slots = {name: getattr(obj, name) for cls in type(obj).__mro__ for name in _slots(cls) if hasattr(obj, name)}
+    return (state, slots) if slots else state
+
+
+def _slots(cls):
+    slots = cls.__dict__.get("__slots__", ())
+    return (slots,) if isinstance(slots, str) else slots
+
+
+def _set_obj_state(obj, state):
+    values, slots = state if isinstance(state, tuple) else (state, None)
+    for name, value in {**(values or {}), **(slots or {})}.items():
+        setattr(obj, name, value)
+    return obj
+

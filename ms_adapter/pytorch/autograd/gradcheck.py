@@ -1,0 +1,206 @@
+"""gradcheck: compares a function's gradients with finite differences, one element at a time."""
+import itertools
+
+import ms_adapter.pytorch as torch
+
+__all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
+
+
+class GradcheckError(RuntimeError):
+    """A gradient that does not agree with finite differences, or that could not be checked."""
+
+
+def _tensors(value):
+    return (value,) if isinstance(value, torch.Tensor) else tuple(value)
+
+
+def _differentiable(tensors):
+    return [t for t in tensors if isinstance(t, torch.Tensor) and t.requires_grad]
+
+
+def _outputs(func, inputs):
+    made = _tensors(func(*inputs))
+    return [out for out in made if isinstance(out, torch.Tensor) and (out.is_floating_point() or out.is_complex())]
+
+
+def _check_inputs(inputs):
+    wanted = _differentiable(inputs)
+    if not wanted:
+        raise ValueError("gradcheck expects at least one input tensor to have requires_grad=True, but none of the them have.")
+    for tensor in wanted:
+        if tensor.dtype not in (torch.float64, torch.complex128):
+            raise ValueError(
+                f"gradcheck: an input requires gradient and is {tensor.dtype}; finite differences need double precision: "
+                "pass float64 or complex128."
+            )
+        expanded = any(stride == 0 and size > 1 for stride, size in zip(tensor.stride(), tensor.shape, strict=True))
+        if expanded:
+            raise RuntimeError(
+                "The input has a dimension with stride 0. gradcheck only supports inputs that are non-overlapping to be "
+                "able to compute the numerical gradients correctly. You should call .contiguous on the input before "
+                "passing it to gradcheck."
+            )
+    return wanted
+
+
+def _numerical(func, inputs, wanted, eps):
+    """For each input and output, the Jacobian by central differences: (input elements, output elements).
+
+    For complex inputs it is the conjugate Wirtinger derivative's two real parts folded into the gradient's convention.
+    """
+    columns = []
+    with torch.no_grad():
+        for tensor in wanted:
+            rows = []
+            for place in itertools.product(*map(range, tensor.shape)):
+                along_real = _difference(func, inputs, tensor, place, eps)
+                along_imag = _difference(func, inputs, tensor, place, eps * 1j) if tensor.is_complex() else None
+                rows.append((along_real, along_imag))
+            columns.append(rows)
+    return columns
+
+
+def _difference(func, inputs, tensor, place, step):
+    kept = tensor.data[place].item()
+    data = tensor.data
+    data[place] = kept + step
+    above = [out.clone() for out in _outputs(func, inputs)]
+    data[place] = kept - step
+    below = [out.clone() for out in _outputs(func, inputs)]
+    data[place] = kept
+    return [(a - b) / (2 * abs(step)) for a, b in zip(above, below, strict=True)]
+
+
+def _expected(rows, index, weight, tensor):
+    """The gradient of ``Re(conj(weight) . output[index])`` from the finite differences."""
+    values = []
+    for along_real, along_imag in rows:
+        real = (weight.conj() * along_real[index]).sum()
+        real = real.real if real.is_complex() else real
+        if along_imag is None:
+            values.append(real.item())
+        else:
+            imag = (weight.conj() * along_imag[index]).sum()
+            imag = imag.real if imag.is_complex() else imag
+            values.append(complex(real.item(), imag.item()))
+    return torch.tensor(values, dtype=tensor.dtype).reshape(tensor.shape)
+
+
+def _weights(out):
+    """Output gradients to try: a one in each element, and for complex outputs an i too."""
+    units = (1, 1j) if out.is_complex() else (1,)
+    for unit in units:
+        for place in itertools.product(*map(range, out.shape)):
+            weight = torch.zeros_like(out.detach(), memory_format=torch.contiguous_format)
+            weight[place] = unit
+            yield weight
+
+
+def _compare(got, expected, where, atol, rtol):
+    if not torch.allclose(got, expected, rtol, atol, equal_nan=False):
+        raise GradcheckError(f"Jacobian mismatch for {where},\nnumerical:{expected}\nanalytical:{got}\n")
+
+
+def gradcheck(
+    func, inputs, *, eps=1e-06, atol=1e-05, rtol=0.001, raise_exception=True, nondet_tol=0.0, check_undefined_grad=True,
+    check_grad_dtypes=False, check_batched_grad=False, check_batched_forward_grad=False, check_forward_ad=False,
+    check_backward_ad=True, fast_mode=False, masked=None,
+):  # fmt: skip
+    """Whether the gradients of ``func(*inputs)`` agree with finite differences; raises GradcheckError where not.
+
+    Args:
+        func: takes the inputs and returns a tensor or a tuple of them.
+        inputs: tensors; those that require gradients must be float64 or complex128.
+        raise_exception: ``False`` returns False in place of raising.
+
+    >>> import ms_adapter.pytorch as torch
+    >>> torch.autograd.gradcheck(torch.sin, torch.tensor([0.5], dtype=torch.float64, requires_grad=True))
+    True
+    """
+    for wanted, name in (
+        (check_forward_ad, "check_forward_ad"),
+        (check_batched_grad, "check_batched_grad"),
+        (check_batched_forward_grad, "check_batched_forward_grad"),
+    ):
+        if wanted:
+            raise NotImplementedError(f"gradcheck: {name} is not supported yet; leave it out to check backward.")
+    inputs = _tensors(inputs)
+    try:
+        wanted = _check_inputs(inputs)
+        _check_backward(func, inputs, wanted, eps, atol, rtol, nondet_tol, check_undefined_grad)
+    except (GradcheckError, RuntimeError):
+        if raise_exception:
+            raise
+        return False
+    return True
+
+
+def _check_backward(func, inputs, wanted, eps, atol, rtol, nondet_tol, check_undefined_grad):
+    outputs = _outputs(func, inputs)
+    columns = _numerical(func, inputs, wanted, eps)
+    for index, out in enumerate(outputs):
+        if not out.requires_grad:
+            for rows, tensor in zip(columns, wanted, strict=True):
+                for weight in _weights(out):
+                    numerical = _expected(rows, index, weight, tensor)
+                    _compare(torch.zeros_like(numerical), numerical, f"output {index} without gradient", atol, rtol)
+            continue
+        for weight in _weights(out):
+            grads, again = (
+                torch.autograd.grad(out, wanted, weight, retain_graph=True, allow_unused=True) for _ in range(2)
+            )
+            for place, (got, twice, tensor) in enumerate(zip(grads, again, wanted, strict=True)):
+                numerical = _expected(columns[place], index, weight, tensor)
+                got = torch.zeros_like(numerical) if got is None else got
+                twice = got if twice is None else twice
+                if got.numel() and (got - twice).abs().max().item() > nondet_tol:
+                    raise GradcheckError(f"Backward is not reentrant: input {place} got two different gradients.")
+                if got.shape != tensor.shape:
+                    raise GradcheckError(f"grad is incorrect size: {got.shape} for an input of {tensor.shape}")
+                _compare(got, numerical, f"output {index} with respect to input {place}", atol, rtol)
+    if check_undefined_grad and len(outputs) > 1:
+        _check_undefined(outputs, wanted)
+
+
+def _check_undefined(outputs, wanted):
+    """Backward must also run when only some of the outputs have a gradient."""
+    for out in outputs:
+        if out.requires_grad:
+            torch.autograd.grad(
+                out, wanted, torch.ones_like(out), retain_graph=True, allow_unused=True
+            )
+
+
+def gradgradcheck(
+    func, inputs, grad_outputs=None, *, eps=1e-06, atol=1e-05, rtol=0.001, gen_non_contig_grad_outputs=False,
+    raise_exception=True, nondet_tol=0.0, check_undefined_grad=True, check_grad_dtypes=False, check_batched_grad=False,
+    check_fwd_over_rev=False, check_rev_over_rev=True, fast_mode=False, masked=False,
+):  # fmt: skip
+    """Whether the second derivatives of ``func(*inputs)`` agree with finite differences of the first.
+
+    >>> import ms_adapter.pytorch as torch
+    >>> torch.autograd.gradgradcheck(torch.sin, torch.tensor([0.5], dtype=torch.float64, requires_grad=True))
+    True
+    """
+    if check_fwd_over_rev:
+        raise NotImplementedError("gradgradcheck: check_fwd_over_rev is not supported yet; leave it out.")
+    inputs = _tensors(inputs)
+    outputs = _outputs(func, inputs)
+    if grad_outputs is None:
+        grad_outputs = [torch.randn_like(out.detach()).requires_grad_() for out in outputs]
+    grad_outputs = _tensors(grad_outputs)
+    count = len(inputs)
+
+    def first_derivatives(*args):
+        wanted = _differentiable(args[:count])
+        outs = _outputs(func, args[:count])
+        pairs = [(out, grad) for out, grad in zip(outs, args[count:], strict=True) if out.requires_grad]
+        grads = torch.autograd.grad(
+            [out for out, _ in pairs], wanted, [grad for _, grad in pairs], create_graph=True, allow_unused=True
+        )
+        return tuple(grad for grad in grads if grad is not None)
+
+    return gradcheck(
+        first_derivatives, (*inputs, *grad_outputs), eps=eps, atol=atol, rtol=rtol, raise_exception=raise_exception,
+        nondet_tol=nondet_tol, check_undefined_grad=check_undefined_grad,
+    )  # fmt: skip

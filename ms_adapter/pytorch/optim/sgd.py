@@ -1,0 +1,100 @@
+"""Stochastic gradient descent."""
+import ms_adapter.pytorch as torch
+
+from .optimizer import (
+    Optimizer,
+    _to_scalar,
+    _use_grad_for_differentiable,
+    check_option,
+    check_variants,
+    native,
+)
+
+__all__ = ["SGD"]
+
+
+class SGD(Optimizer):
+    """Gradient descent, with momentum (Nesterov's too) and weight decay.
+
+    ``foreach`` and ``fused`` are accepted: every step is one pass over each parameter in any case.
+
+    >>> import ms_adapter.pytorch as torch
+    >>> p = torch.nn.Parameter(torch.ones(1))
+    >>> p.grad = torch.ones(1)
+    >>> torch.optim.SGD([p], lr=0.5).step()
+    >>> p
+    Parameter containing:
+    tensor([0.5000], requires_grad=True)
+    """
+
+    def __init__(
+        self, params, lr=0.001, momentum=0, dampening=0, weight_decay=0, nesterov=False, *, maximize=False, foreach=None,
+        differentiable=False, fused=None,
+    ):  # fmt: skip
+        if isinstance(lr, torch.Tensor) and lr.numel() != 1:
+            raise ValueError("Tensor lr must be 1-element")
+        check_option("learning rate", lr, lr >= 0.0)
+        check_option("momentum value", momentum, momentum >= 0.0)
+        check_option("weight_decay value", weight_decay, weight_decay >= 0.0)
+        if nesterov and (momentum <= 0 or dampening != 0):
+            raise ValueError("Nesterov momentum requires a momentum and zero dampening")
+        check_variants(foreach, fused, differentiable)
+        defaults = {
+            "lr": lr, "momentum": momentum, "dampening": dampening, "weight_decay": weight_decay, "nesterov": nesterov,
+            "maximize": maximize, "foreach": foreach, "differentiable": differentiable, "fused": fused,
+        }  # fmt: skip
+        super().__init__(params, defaults)
+
+    def __setstate__(self, state):
+        super().__setstate__(state)
+        for group in self.param_groups:
+            for name in ("nesterov", "maximize", "differentiable", "fused"):
+                group.setdefault(name, False)
+            group.setdefault("foreach", None)
+
+    @_use_grad_for_differentiable
+    def step(self, closure=None):
+        """One step; ``closure`` computes the gradients anew and returns the loss."""
+        loss = self._run_closure(closure)
+        for group in self.param_groups:
+            params = [param for param in group["params"] if param.grad is not None]
+            if params:
+                self._step_group(group, params)
+        return loss
+
+    def _step_group(self, group, params):
+        options = {name: group[name] for name in ("lr", "momentum", "dampening", "weight_decay")}
+        flags = {name: group[name] for name in ("nesterov", "maximize")}
+        momentum = group["momentum"] != 0
+        buffers = [self.state[p].get("momentum_buffer") if momentum else None for p in params]
+        grads = [p.grad for p in params]
+        kernel = native("sgd_step", params, options.values())
+        if kernel is not None:
+            kernel(params, grads, buffers, **options, **flags)
+        else:
+            options["lr"] = _to_scalar(options["lr"])
+            for i, param in enumerate(params):
+                buffers[i] = _composed(param, grads[i], buffers[i], **options, **flags)
+        if momentum:
+            for param, buffer in zip(params, buffers, strict=True):
+                self.state[param]["momentum_buffer"] = buffer
+
+
+def _composed(param, grad, buffer, lr, momentum, dampening, weight_decay, nesterov, maximize):
+    """One parameter's step from tensor operators; returns its momentum buffer."""
+    grad = -grad if maximize else grad
+    if isinstance(weight_decay, torch.Tensor) and weight_decay.requires_grad:
+        grad = grad.addcmul(param.clone(), weight_decay)
+    elif weight_decay != 0:
+        grad = grad.add(param, alpha=weight_decay)
+    if momentum != 0:
+        if buffer is None:
+            buffer = grad.detach().clone()
+        else:
+            buffer.mul_(momentum).add_(grad, alpha=1 - dampening)
+        grad = grad.add(buffer, alpha=momentum) if nesterov else buffer
+    if isinstance(lr, torch.Tensor) and lr.requires_grad:
+        param.addcmul_(grad, lr, value=-1)
+    else:
+        param.add_(grad, alpha=-lr)
+    return buffer

@@ -1,0 +1,75 @@
+"""Pickling under PyTorch's names: files say ``torch...`` for what is ``ms_adapter.pytorch...`` here."""
+import pickle
+import sys
+from types import FunctionType
+
+import ms_adapter.pytorch as torch
+
+_OURS, _THEIRS = torch.__name__, "torch"
+
+
+def torch_name(module):
+    """The name that files have for a module of ours."""
+    if module == _OURS or module.startswith(_OURS + "."):
+        return _THEIRS + module[len(_OURS) :]
+    return module
+
+
+def our_name(module):
+    """The module of ours for a name in a file."""
+    if module == _THEIRS or module.startswith(_THEIRS + "."):
+        return _OURS + module[len(_THEIRS) :]
+    return module
+
+
+class Pickler(pickle._Pickler):
+    """Python's pickler with PyTorch's names for our classes and functions.
+
+    The pure Python one: the C one insists on importing the name that it writes.
+    """
+
+    dispatch = pickle._Pickler.dispatch.copy()
+
+    def save_global(self, obj, name=None):
+        if isinstance(obj, (torch.dtype, torch.memory_format)):
+            self._write_global(_THEIRS, str(obj).removeprefix("torch."), obj)
+            return
+        module = torch_name(getattr(obj, "__module__", None) or "")
+        if not module.startswith(_THEIRS):
+            super().save_global(obj, name)
+            return
+        self._write_global(module, name or obj.__qualname__, obj)
+
+    def _write_global(self, module, name, obj):
+        self.write(pickle.GLOBAL + f"{module}\n{name}\n".encode())
+        self.memoize(obj)
+
+    def save_type(self, obj):
+        if obj in (type(None), type(NotImplemented), type(...)):
+            super().save_type(obj)
+        else:
+            self.save_global(obj)
+
+    dispatch[FunctionType] = save_global
+    dispatch[type] = save_type
+
+
+class Unpickler(pickle.Unpickler):
+    """Python's unpickler, which runs what the file says, with PyTorch's names meaning ours."""
+
+    def __init__(self, file, persistent_load, storage_types, **options):
+        super().__init__(file, **options)
+        self._persistent_load = persistent_load
+        self._storage_types = storage_types
+
+    def persistent_load(self, saved_id):
+        return self._persistent_load(saved_id)
+
+    def find_class(self, module, name):
+        full = f"{module}.{name}"
+        if full in self._storage_types:
+            return self._storage_types[full]
+        ours = our_name(module)
+        if ours != module and ours in sys.modules and hasattr(sys.modules[ours], name.split(".")[0]):
+            module = ours
+        return super().find_class(module, name)

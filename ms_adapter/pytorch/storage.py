@@ -1,0 +1,148 @@
+"""Storages: the untyped one is the core's; typed ones are how files and old code speak of them."""
+import ms_adapter.pytorch as torch
+from ms_adapter import _C
+
+UntypedStorage = _C.UntypedStorage
+
+# The old names: a storage class and a tensor type for each dtype that has them.
+_STEMS = {
+    "float64": "Double", "float32": "Float", "float16": "Half", "bfloat16": "BFloat16", "int64": "Long", "int32": "Int",
+    "int16": "Short", "int8": "Char", "uint8": "Byte", "bool": "Bool", "complex128": "ComplexDouble",
+    "complex64": "ComplexFloat",
+}  # fmt: skip
+
+
+def _stem(dtype):
+    return _STEMS.get(str(dtype).removeprefix("torch."))
+
+
+def has_typed_class(dtype):
+    """Whether files write a tensor of this dtype over a typed storage (the unsigned ones above 8 bits are not)."""
+    return _stem(dtype) is not None
+
+
+def tensor_type_name(tensor):
+    """The old name of a tensor's type, as "torch.FloatTensor"."""
+    stem = _stem(tensor.dtype)
+    if stem is None:
+        raise RuntimeError(f"Tensor.type: {tensor.dtype} has no old type name; use tensor.dtype.")
+    where = "" if tensor.device.type == "cpu" else f"{tensor.device.type}."
+    sparse = "sparse." if tensor.layout != torch.strided else ""
+    return f"torch.{where}{sparse}{stem}Tensor"
+
+
+def dtype_of_type_name(name):
+    """The dtype in "torch.FloatTensor"."""
+    for dtype, stem in _STEMS.items():
+        if name.endswith(f".{stem}Tensor"):
+            return getattr(torch, dtype)
+    raise ValueError(f"invalid type: {name!r}; known are those like 'torch.FloatTensor', and dtypes.")
+
+
+class TypedStorage:
+    """An untyped storage seen as elements of one dtype.
+
+    >>> import ms_adapter.pytorch as torch
+    >>> torch.ones(3).storage().size()
+    3
+    """
+
+    is_sparse = False
+
+    def __init__(self, *args, wrap_storage=None, dtype=None, device=None, _internal=False):
+        self.dtype = dtype or torch.get_default_dtype()
+        if wrap_storage is None:
+            count = args[0] if args else 0
+            wrap_storage = UntypedStorage(int(count) * self._element_size(), device=device or "cpu")
+        self._untyped_storage = wrap_storage
+
+    def _element_size(self):
+        return torch.empty((), dtype=self.dtype).element_size()
+
+    def _tensor(self):
+        tensor = torch.empty((0,), dtype=self.dtype, device=self.device)
+        return tensor.set_(self._untyped_storage, 0, (self.size(),), (1,))
+
+    @property
+    def device(self):
+        """Where the bytes are."""
+        return self._untyped_storage.device
+
+    def untyped(self):
+        """The storage as bytes."""
+        return self._untyped_storage
+
+    def size(self):
+        """The number of elements."""
+        return self._untyped_storage.nbytes() // self._element_size()
+
+    __len__ = size
+
+    def nbytes(self):
+        """The number of bytes."""
+        return self._untyped_storage.nbytes()
+
+    def element_size(self):
+        """The number of bytes in one element."""
+        return self._element_size()
+
+    def data_ptr(self):
+        """The address of the first element."""
+        return self._untyped_storage.data_ptr()
+
+    def tolist(self):
+        """The elements as a list."""
+        return self._tensor().tolist()
+
+    def __getitem__(self, index):
+        return self._tensor()[index].item() if isinstance(index, int) else self._tensor()[index].storage()
+
+    def __setitem__(self, index, value):
+        self._tensor()[index] = value
+
+    def __iter__(self):
+        return iter(self.tolist())
+
+    def fill_(self, value):
+        """Set all elements to ``value``."""
+        self._tensor().fill_(value)
+        return self
+
+    def __repr__(self):
+        values = "\n ".join(map(str, self.tolist()))
+        return f" {values}\n[torch.storage.TypedStorage(dtype={self.dtype}, device={self.device}) of size {self.size()}]"
+
+    def pickle_storage_type(self):
+        """The name under which files know a storage of this dtype."""
+        return f"{_stem(self.dtype)}Storage"
+
+    def __reduce__(self):
+        return _from_bytes, (bytes(memoryview(self._untyped_storage)), self.dtype)
+
+
+def _from_bytes(data, dtype):
+    """A typed storage holding ``data``: how plain pickles carry storages."""
+    storage = UntypedStorage(len(data))
+    memoryview(storage).cast("B")[:] = data
+    return TypedStorage(wrap_storage=storage, dtype=dtype)
+
+
+class _LegacyStorageMeta(type):
+    def __instancecheck__(cls, instance):
+        return isinstance(instance, TypedStorage) and _stem(instance.dtype) == cls.stem
+
+
+class _LegacyStorage(metaclass=_LegacyStorageMeta):
+    """Stands for ``torch.FloatStorage`` and the like: the dtype of a storage in a file."""
+
+    def __new__(cls, *args, **kwargs):
+        return TypedStorage(*args, dtype=cls.dtype, **kwargs)
+
+
+def storage_classes():
+    """``torch.FloatStorage`` and its siblings, by name."""
+    classes = {}
+    for name, stem in _STEMS.items():
+        attributes = {"stem": stem, "dtype": getattr(torch, name), "__doc__": f"A storage of {name} elements."}
+        classes[f"{stem}Storage"] = _LegacyStorageMeta(f"{stem}Storage", (_LegacyStorage,), attributes)
+    return classes

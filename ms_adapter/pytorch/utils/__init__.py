@@ -1,0 +1,2 @@
+"""torch.utils: data loading, hooks and other helpers."""
+from . import data, hooks

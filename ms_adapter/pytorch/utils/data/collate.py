@@ -1,0 +1,142 @@
+"""Making one batch of many samples, and tensors of what samples hold."""
+import copy
+from collections.abc import Mapping, MutableMapping, MutableSequence, Sequence
+
+import ms_adapter.pytorch as torch
+
+__all__ = ["collate", "default_collate", "default_convert"]
+
+_REFUSED = "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {}"
+
+
+def _is_numpy(value):
+    return type(value).__module__ == "numpy"
+
+
+def _holds_numbers(array):
+    return array.dtype.kind not in "SUO"
+
+
+def _like(original, change, rebuild):
+    """A container like ``original``: a changed copy where it can be changed, else one built anew."""
+    mutable = isinstance(original, (MutableMapping, MutableSequence))
+    try:
+        if mutable:
+            clone = copy.copy(original)
+            change(clone)
+            return clone
+        return type(original)(rebuild())
+    except TypeError:
+        return rebuild()
+
+
+def _map_mapping(mapping, convert):
+    new = {key: convert(key) for key in mapping}
+    return _like(mapping, lambda clone: clone.update(new), lambda: new)
+
+
+def _map_sequence(sequence, new):
+    def change(clone):
+        for i, value in enumerate(new):
+            clone[i] = value
+
+    return _like(sequence, change, lambda: new)
+
+
+def default_convert(data):
+    """Tensors in place of NumPy arrays and numbers, within containers too; the rest stays as it is."""
+    if isinstance(data, torch.Tensor) or isinstance(data, (str, bytes)):
+        return data
+    if _is_numpy(data):
+        return torch.as_tensor(data) if _holds_numbers(data) else data
+    if isinstance(data, Mapping):
+        return _map_mapping(data, lambda key: default_convert(data[key]))
+    if isinstance(data, tuple) and hasattr(data, "_fields"):
+        return type(data)(*map(default_convert, data))
+    if isinstance(data, tuple):
+        return [default_convert(item) for item in data]
+    if isinstance(data, Sequence):
+        return _map_sequence(data, [default_convert(item) for item in data])
+    return data
+
+
+def collate(batch, *, collate_fn_map=None):
+    """One structure from many: leaves are collated by the functions in ``collate_fn_map``, by their type."""
+    first = batch[0]
+    functions = collate_fn_map or {}
+    if type(first) in functions:
+        return functions[type(first)](batch, collate_fn_map=collate_fn_map)
+    for kind, function in functions.items():
+        if isinstance(first, kind):
+            return function(batch, collate_fn_map=collate_fn_map)
+
+    def column(samples):
+        return collate(samples, collate_fn_map=collate_fn_map)
+
+    if isinstance(first, Mapping):
+        return _map_mapping(first, lambda key: column([sample[key] for sample in batch]))
+    if isinstance(first, tuple) and hasattr(first, "_fields"):
+        return type(first)(*(column(samples) for samples in zip(*batch, strict=False)))
+    if isinstance(first, Sequence):
+        if any(len(sample) != len(first) for sample in batch):
+            raise RuntimeError("each element in list of batch should be of equal size")
+        columns = [column(samples) for samples in zip(*batch, strict=True)]
+        return columns if isinstance(first, tuple) else _map_sequence(first, columns)
+    raise TypeError(_REFUSED.format(type(first)))
+
+
+def _collate_tensors(batch, *, collate_fn_map=None):
+    if batch[0].layout != torch.strided:
+        raise RuntimeError(
+            "Batches of sparse tensors are not currently supported by the default collate_fn; please provide a custom "
+            "collate_fn to handle them appropriately."
+        )
+    return torch.stack(batch, 0)
+
+
+def _collate_arrays(batch, *, collate_fn_map=None):
+    if not _holds_numbers(batch[0]):
+        raise TypeError(_REFUSED.format(batch[0].dtype))
+    if batch[0].shape == ():
+        return torch.as_tensor(batch)
+    return collate([torch.as_tensor(item) for item in batch], collate_fn_map=collate_fn_map)
+
+
+def _collate_floats(batch, *, collate_fn_map=None):
+    return torch.tensor(batch, dtype=torch.float64)
+
+
+def _collate_ints(batch, *, collate_fn_map=None):
+    return torch.tensor(batch)
+
+
+def _collate_text(batch, *, collate_fn_map=None):
+    return batch
+
+
+def _function_map():
+    functions = {torch.Tensor: _collate_tensors}
+    try:
+        import numpy
+    except ImportError:
+        pass
+    else:
+        functions[numpy.ndarray] = _collate_arrays
+        functions[(numpy.bool_, numpy.number, numpy.object_)] = _collate_numpy_scalars
+    return {**functions, float: _collate_floats, int: _collate_ints, str: _collate_text, bytes: _collate_text}
+
+
+def _collate_numpy_scalars(batch, *, collate_fn_map=None):
+    return torch.as_tensor(batch)
+
+
+def default_collate(batch):
+    """Stack the samples of a batch: tensors, arrays and numbers along a new first dimension, within containers too.
+
+    >>> default_collate([{"x": 1}, {"x": 2}])
+    {'x': tensor([1, 2])}
+    """
+    return collate(batch, collate_fn_map=default_collate_fn_map)
+
+
+default_collate_fn_map = _function_map()
