@@ -1,4 +1,5 @@
 """Puts the registry's operators where PyTorch has them; the registry is the only list of their names."""
+
 import importlib
 import sys
 import types
@@ -11,8 +12,8 @@ _ROOT = __name__.rpartition(".")[0]
 class Rows:
     """The operators of one namespace as attributes, looked up once each.
 
-    A name is searched in the namespace first, then among the top-level functions; what the registry lacks is a
-    NotImplementedError naming it.
+    A name is searched in the namespace first, then among the top-level functions; what the registry lacks is
+    a NotImplementedError naming it.
     """
 
     def __init__(self, namespace):
@@ -22,7 +23,8 @@ class Rows:
         found = _C.functions.get(f"{self._namespace}.{name}") or _C.functions.get(name)
         if found is None:
             raise NotImplementedError(
-                f"torch.{self._namespace}.{name}: ms_adapter has no operator '{name}' yet. docs/adding-an-operator.md "
+                f"torch.{self._namespace}.{name}: ms_adapter has no operator '{name}' yet. "
+                f"docs/adding-an-operator.md "
                 "shows how one is added; docs/support.md lists those there are."
             )
         self.__dict__[name] = found

@@ -1,4 +1,5 @@
 """Methods of Tensor that are Python: what is neither an operator nor hot."""
+
 import copy
 import copyreg
 from collections import OrderedDict
@@ -19,12 +20,15 @@ def __repr__(self, *, tensor_contents=None):
 
 
 def backward(self, gradient=None, retain_graph=None, create_graph=False, inputs=None):
-    """Add this tensor's gradients to the ``grad`` of the graph's leaves; see :func:`torch.autograd.backward`."""
+    """Add this tensor's gradients to the ``grad`` of the graph's leaves; see
+    :func:`torch.autograd.backward`.
+    """
     torch.autograd.backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 
 
 def register_hook(self, hook):
-    """Call ``hook(grad)`` whenever the gradient of this tensor is computed; what it returns replaces the gradient.
+    """Call ``hook(grad)`` whenever the gradient of this tensor is computed; what it returns replaces the
+    gradient.
 
     Returns a handle whose ``remove()`` takes the hook away.
     """
@@ -49,8 +53,10 @@ def _hook_handle(tensor, number):
 def __deepcopy__(self, memo):
     if not self.is_leaf:
         raise RuntimeError(
-            "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment. "
-            "If you were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage."
+            "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the "
+            "moment. "
+            "If you were attempting to deepcopy a module, this may be because of a "
+            "torch.nn.utils.weight_norm usage."
         )
     if id(self) in memo:
         return memo[id(self)]
@@ -106,18 +112,25 @@ def _reduce_plain(tensor):
     """How to build the tensor again, its class and attributes aside."""
     if tensor.grad_fn is not None:
         raise RuntimeError(
-            "Tensor: only leaves can be pickled; this one was computed from tensors that require gradients: pickle "
+            "Tensor: only leaves can be pickled; this one was computed from tensors that require gradients: "
+            "pickle "
             "tensor.detach()."
         )
     if tensor.is_meta:
         args = (tensor.dtype, tuple(tensor.size()), tensor.stride(), tensor.requires_grad)
         return _utils._rebuild_meta_tensor_no_storage, args
     if tensor.layout != torch.strided:
-        raise NotImplementedError(f"Tensor: pickling the layout {tensor.layout} is not supported yet: use to_dense().")
+        raise NotImplementedError(
+            f"Tensor: pickling the layout {tensor.layout} is not supported yet: use to_dense()."
+        )
     args = (
         torch.storage.TypedStorage(wrap_storage=tensor.untyped_storage(), dtype=tensor.dtype, _internal=True),
-        tensor.storage_offset(), tuple(tensor.size()), tensor.stride(), tensor.requires_grad, OrderedDict(),
-    )  # fmt: skip
+        tensor.storage_offset(),
+        tuple(tensor.size()),
+        tensor.stride(),
+        tensor.requires_grad,
+        OrderedDict(),
+    )
     if torch.storage.has_typed_class(tensor.dtype):
         return _utils._rebuild_tensor_v2, args
     return _utils._rebuild_tensor_v3, (tensor.untyped_storage(), *args[1:], tensor.dtype)
@@ -189,7 +202,8 @@ def storage(self):
 def share_memory_(self):
     """Move the storage to memory that other processes can share."""
     raise NotImplementedError(
-        "Tensor.share_memory_: shared memory between processes is not supported yet; pass the tensor's NumPy array "
+        "Tensor.share_memory_: shared memory between processes is not supported yet; pass the tensor's NumPy "
+        "array "
         "through multiprocessing.shared_memory."
     )
 
@@ -200,7 +214,9 @@ def is_shared(self):
 
 
 def type(self, dtype=None, non_blocking=False, **kwargs):
-    """Without arguments the old name of the tensor's type, as "torch.FloatTensor"; else a cast to that type."""
+    """Without arguments the old name of the tensor's type, as "torch.FloatTensor"; else a cast to that
+    type.
+    """
     if dtype is None:
         return torch.storage.tensor_type_name(self)
     if isinstance(dtype, str):
@@ -238,10 +254,28 @@ def _node_register_prehook(self, fn):
 METHODS = {
     function.__name__: function
     for function in (
-        __repr__, backward, register_hook, register_post_accumulate_grad_hook, __deepcopy__, __reduce_ex__,
-        __setstate__, __format__, __iter__, __reversed__, __contains__, __dir__, __array__, __array_wrap__, storage,
-        share_memory_, is_shared, type, cuda, cpu, module_load,
+        __repr__,
+        backward,
+        register_hook,
+        register_post_accumulate_grad_hook,
+        __deepcopy__,
+        __reduce_ex__,
+        __setstate__,
+        __format__,
+        __iter__,
+        __reversed__,
+        __contains__,
+        __dir__,
+        __array__,
+        __array_wrap__,
+        storage,
+        share_memory_,
+        is_shared,
+        type,
+        cuda,
+        cpu,
+        module_load,
     )
-}  # fmt: skip
+}
 METHODS["__array_priority__"] = 1000  # NumPy's operators then leave the work to ours
 NODE_METHODS = {"register_hook": _node_register_hook, "register_prehook": _node_register_prehook}

@@ -1,4 +1,5 @@
 """The text of a tensor: numbers aligned, long dimensions summarised, suffixes for what else it is."""
+
 import contextlib
 import dataclasses
 import math
@@ -137,7 +138,9 @@ def _leaves(nested):
 def _vector_text(values, indent, formatter):
     per_line = max(1, (PRINT_OPTS.linewidth - indent) // (formatter.width + 2))
     only_gap = values == [_GAP]
-    texts = [("..." if only_gap else " ...") if value is _GAP else formatter.format(value) for value in values]
+    texts = [
+        ("..." if only_gap else " ...") if value is _GAP else formatter.format(value) for value in values
+    ]
     lines = [", ".join(texts[i : i + per_line]) for i in range(0, len(texts), per_line)]
     return "[" + (",\n" + " " * (indent + 1)).join(lines) + "]"
 
@@ -147,9 +150,7 @@ def _nested_text(nested, dim, indent, formatter):
         return formatter.format(nested)
     if dim == 1:
         return _vector_text(nested, indent, formatter)
-    parts = [
-        "..." if item is _GAP else _nested_text(item, dim - 1, indent + 1, formatter) for item in nested
-    ]
+    parts = ["..." if item is _GAP else _nested_text(item, dim - 1, indent + 1, formatter) for item in nested]
     return "[" + ("," + "\n" * (dim - 1) + " " * (indent + 1)).join(parts) + "]"
 
 

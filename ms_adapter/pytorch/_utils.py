@@ -1,4 +1,5 @@
 """Rebuilding tensors and parameters from pickles: the functions that files name."""
+
 import ms_adapter.pytorch as torch
 
 
@@ -15,9 +16,7 @@ def _rebuild_tensor(storage, storage_offset, size, stride):
     return tensor.set_(untyped, storage_offset, torch.Size(size), stride)
 
 
-def _rebuild_tensor_v2(
-    storage, storage_offset, size, stride, requires_grad, backward_hooks, metadata=None
-):
+def _rebuild_tensor_v2(storage, storage_offset, size, stride, requires_grad, backward_hooks, metadata=None):
     """A tensor over a typed storage, with what autograd knows of it."""
     tensor = _rebuild_tensor(storage, storage_offset, size, stride)
     tensor.requires_grad = requires_grad
@@ -56,7 +55,9 @@ def _rebuild_meta_tensor_no_storage(dtype, size, stride, requires_grad):
 def _get_obj_state(obj):
     """What an object holds beyond its tensor: its dictionary, and its slots where it has any."""
     state = getattr(obj, "__dict__", {})
-    slots = {name: getattr(obj, name) for cls in type(obj).__mro__ for name in _slots(cls) if hasattr(obj, name)}
+    slots = {
+        name: getattr(obj, name) for cls in type(obj).__mro__ for name in _slots(cls) if hasattr(obj, name)
+    }
     return (state, slots) if slots else state
 
 
@@ -70,4 +71,3 @@ def _set_obj_state(obj, state):
     for name, value in {**(values or {}), **(slots or {})}.items():
         setattr(obj, name, value)
     return obj
-

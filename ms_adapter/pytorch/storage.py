@@ -1,4 +1,5 @@
 """Storages: the untyped one is the core's; typed ones are how files and old code speak of them."""
+
 import ms_adapter.pytorch as torch
 from ms_adapter import _C
 
@@ -6,10 +7,19 @@ UntypedStorage = _C.UntypedStorage
 
 # The old names: a storage class and a tensor type for each dtype that has them.
 _STEMS = {
-    "float64": "Double", "float32": "Float", "float16": "Half", "bfloat16": "BFloat16", "int64": "Long", "int32": "Int",
-    "int16": "Short", "int8": "Char", "uint8": "Byte", "bool": "Bool", "complex128": "ComplexDouble",
+    "float64": "Double",
+    "float32": "Float",
+    "float16": "Half",
+    "bfloat16": "BFloat16",
+    "int64": "Long",
+    "int32": "Int",
+    "int16": "Short",
+    "int8": "Char",
+    "uint8": "Byte",
+    "bool": "Bool",
+    "complex128": "ComplexDouble",
     "complex64": "ComplexFloat",
-}  # fmt: skip
+}
 
 
 def _stem(dtype):
@@ -17,7 +27,9 @@ def _stem(dtype):
 
 
 def has_typed_class(dtype):
-    """Whether files write a tensor of this dtype over a typed storage (the unsigned ones above 8 bits are not)."""
+    """Whether files write a tensor of this dtype over a typed storage (the unsigned ones above 8 bits are
+    not).
+    """
     return _stem(dtype) is not None
 
 
@@ -110,7 +122,8 @@ class TypedStorage:
 
     def __repr__(self):
         values = "\n ".join(map(str, self.tolist()))
-        return f" {values}\n[torch.storage.TypedStorage(dtype={self.dtype}, device={self.device}) of size {self.size()}]"
+        what = f"torch.storage.TypedStorage(dtype={self.dtype}, device={self.device})"
+        return f" {values}\n[{what} of size {self.size()}]"
 
     def pickle_storage_type(self):
         """The name under which files know a storage of this dtype."""
@@ -143,6 +156,10 @@ def storage_classes():
     """``torch.FloatStorage`` and its siblings, by name."""
     classes = {}
     for name, stem in _STEMS.items():
-        attributes = {"stem": stem, "dtype": getattr(torch, name), "__doc__": f"A storage of {name} elements."}
+        attributes = {
+            "stem": stem,
+            "dtype": getattr(torch, name),
+            "__doc__": f"A storage of {name} elements.",
+        }
         classes[f"{stem}Storage"] = _LegacyStorageMeta(f"{stem}Storage", (_LegacyStorage,), attributes)
     return classes

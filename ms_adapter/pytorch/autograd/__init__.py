@@ -1,11 +1,11 @@
 """torch.autograd: running a graph backwards, and everything around it."""
+
 from ms_adapter import _C
 
-from . import anomaly_mode, function, grad_mode
+from . import anomaly_mode, function, grad_mode, graph
 from .anomaly_mode import detect_anomaly, set_detect_anomaly
 from .function import Function
 from .grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled, set_multithreading_enabled
-from . import graph
 from .gradcheck import gradcheck, gradgradcheck
 
 _native = _C.autograd
@@ -35,16 +35,20 @@ def _match_grads(outputs, grads, is_grads_batched=False):
                     f"{tuple(out.shape)}: pass its gradient, or reduce it first (out.sum())."
                 )
             if out.requires_grad and not (out.is_floating_point() or out.is_complex()):
-                raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {out.dtype}")
+                raise RuntimeError(
+                    f"grad can be implicitly created only for real scalar outputs but got {out.dtype}"
+                )
         elif not isinstance(grad, Tensor):
             raise TypeError(f"gradients can be either Tensors or None, but got {type(grad).__name__}")
         elif (grad.shape[1:] if is_grads_batched else grad.shape) != out.shape:
             raise RuntimeError(
-                f"Mismatch in shape: grad_output has a shape of {grad.shape} and output has a shape of {out.shape}."
+                f"Mismatch in shape: grad_output has a shape of {grad.shape} and output has a shape of "
+                f"{out.shape}."
             )
         elif out.is_complex() != grad.is_complex():
             raise RuntimeError(
-                "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in "
+                "For complex Tensors, both grad_output and output are required to have the same dtype. "
+                "Mismatch in "
                 f"dtype: grad_output has a dtype of {grad.dtype} and output has a dtype of {out.dtype}."
             )
     return tuple(grads)
@@ -78,9 +82,16 @@ def backward(
 
 
 def grad(
-    outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=False, only_inputs=True, allow_unused=None,
-    is_grads_batched=False, materialize_grads=False,
-):  # fmt: skip
+    outputs,
+    inputs,
+    grad_outputs=None,
+    retain_graph=None,
+    create_graph=False,
+    only_inputs=True,
+    allow_unused=None,
+    is_grads_batched=False,
+    materialize_grads=False,
+):
     """The gradients of ``outputs`` with respect to ``inputs``, as a tuple; no ``grad`` is touched.
 
     Args:
@@ -96,7 +107,9 @@ def grad(
     if not only_inputs:
         raise ValueError("only_inputs argument is deprecated: only the gradients of `inputs` are computed.")
     if materialize_grads and allow_unused is False:
-        raise ValueError("Expected allow_unused to be True or not passed when materialize_grads=True, but got: False.")
+        raise ValueError(
+            "Expected allow_unused to be True or not passed when materialize_grads=True, but got: False."
+        )
     outputs, inputs = _as_tuple(outputs), _as_tuple(inputs)
     grads = (None,) * len(outputs) if grad_outputs is None else _as_tuple(grad_outputs)
     grads = _match_grads(outputs, grads, is_grads_batched)
@@ -121,9 +134,15 @@ def _grad_batched(outputs, inputs, grads, create_graph, allow, materialize_grads
     import ms_adapter.pytorch as torch
 
     rows = [
-        grad(outputs, inputs, [g if g is None else g[i] for g in grads], True, create_graph, allow_unused=allow,
-             materialize_grads=materialize_grads)
+        grad(
+            outputs,
+            inputs,
+            [g if g is None else g[i] for g in grads],
+            True,
+            create_graph,
+            allow_unused=allow,
+            materialize_grads=materialize_grads,
+        )
         for i in range(len(next(g for g in grads if g is not None)))
-    ]  # fmt: skip
+    ]
     return tuple(None if column[0] is None else torch.stack(column) for column in zip(*rows, strict=True))
-

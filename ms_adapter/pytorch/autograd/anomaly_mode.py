@@ -1,4 +1,5 @@
 """Anomaly mode: a failing backward names the forward line, and NaN in a gradient fails."""
+
 import warnings
 
 from ms_adapter import _C
@@ -23,13 +24,14 @@ class set_detect_anomaly:
 
 
 class detect_anomaly:
-    """Inside, each operation remembers where it was called; a backward that fails, or with ``check_nan`` makes NaN,
-    says which forward call it belongs to. It costs time: for finding errors only."""
+    """Inside, each operation remembers where it was called; a backward that fails, or with ``check_nan``
+    makes NaN, says which forward call it belongs to. It costs time: for finding errors only."""
 
     def __init__(self, check_nan=True):
         self.check_nan = check_nan
         warnings.warn(
-            "Anomaly Detection has been enabled. This mode will increase the runtime and should only be enabled for "
+            "Anomaly Detection has been enabled. This mode will increase the runtime and should only be "
+            "enabled for "
             "debugging.",
             stacklevel=2,
         )

@@ -1,4 +1,5 @@
 """Custom differentiable functions: Function, its context, and what decorates them."""
+
 import functools
 import inspect
 
@@ -16,11 +17,14 @@ class FunctionCtx:
     """What ``forward`` leaves for ``backward``: one object for each application of a Function."""
 
     def save_for_backward(self, *tensors):
-        """Keep tensors (or ``None``) for ``backward``, which finds them in ``saved_tensors``; call it once."""
+        """Keep tensors (or ``None``) for ``backward``, which finds them in ``saved_tensors``; call it
+        once.
+        """
         for tensor in tensors:
             if tensor is not None and not isinstance(tensor, Tensor):
                 raise TypeError(
-                    f"save_for_backward can only save variables, but got {type(tensor).__name__}: keep other values as "
+                    f"save_for_backward can only save variables, but got {type(tensor).__name__}: keep other "
+                    f"values as "
                     "attributes of ctx."
                 )
         self.to_save = tensors
@@ -47,9 +51,12 @@ class FunctionCtx:
         if self._saved is None:
             if self._freed:
                 raise RuntimeError(
-                    "Trying to backward through the graph a second time (or directly access saved tensors after they "
-                    "have already been freed). Saved intermediate values of the graph are freed when you call "
-                    ".backward() or autograd.grad(). Specify retain_graph=True if you need to backward through the "
+                    "Trying to backward through the graph a second time (or directly access saved tensors "
+                    "after they "
+                    "have already been freed). Saved intermediate values of the graph are freed when you "
+                    "call "
+                    ".backward() or autograd.grad(). Specify retain_graph=True if you need to backward "
+                    "through the "
                     "graph a second time or if you need to access saved tensors after calling backward."
                 )
             return self.to_save or ()
@@ -71,7 +78,8 @@ class FunctionCtx:
         """Turn the tensors to save into saved ones, once the node exists."""
         mine = {id(t) for t in outputs if t is not None}
         self._saved = [
-            None if t is None else _native.SavedTensor(t, node if id(t) in mine else None) for t in self.to_save or ()
+            None if t is None else _native.SavedTensor(t, node if id(t) in mine else None)
+            for t in self.to_save or ()
         ]
         self.to_save = None
 
@@ -96,8 +104,8 @@ class _FunctionMeta(type):
 class Function(metaclass=_FunctionMeta):
     """A differentiable function with a ``backward`` of one's own; called through ``apply``.
 
-    Either ``forward(ctx, *args)``, or ``forward(*args)`` together with ``setup_context(ctx, inputs, output)``;
-    ``backward(ctx, *grads)`` returns one gradient (or ``None``) for each argument of ``forward``.
+    Either ``forward(ctx, *args)``, or ``forward(*args)`` together with ``setup_context(ctx, inputs,
+    output)``; ``backward(ctx, *grads)`` returns one gradient (or ``None``) for each argument of ``forward``.
 
     >>> import ms_adapter.pytorch as torch
     >>> class Square(torch.autograd.Function):
@@ -119,8 +127,10 @@ class Function(metaclass=_FunctionMeta):
 
     def __init__(self, *args, **kwargs):
         raise RuntimeError(
-            f"{type(self)} should not be instantiated. Methods on autograd functions are all static, so you should "
-            "invoke them on the class itself. Instantiating an autograd function will raise an error in a future "
+            f"{type(self)} should not be instantiated. Methods on autograd functions are all static, so you "
+            f"should "
+            "invoke them on the class itself. Instantiating an autograd function will raise an error in a "
+            "future "
             "version of PyTorch."
         )
 
@@ -138,7 +148,8 @@ class Function(metaclass=_FunctionMeta):
     def backward(ctx, *grad_outputs):
         """The gradients of the inputs from those of the outputs."""
         raise NotImplementedError(
-            "You must implement either the backward or vjp method for your custom autograd.Function to use it with "
+            "You must implement either the backward or vjp method for your custom autograd.Function to use "
+            "it with "
             "backward mode AD."
         )
 
@@ -202,9 +213,7 @@ def _record(cls, ctx, args, result):
         kept = dict(zip(map(id, tensors), wired, strict=True))
         ctx.to_save = tuple(kept.get(id(t), t) for t in ctx.to_save or ())
         ctx._keep(node, wired)
-    final = tuple(
-        raw if wire is None else wire for raw, wire in zip(outputs, wired, strict=True)
-    )
+    final = tuple(raw if wire is None else wire for raw, wire in zip(outputs, wired, strict=True))
     return final[0] if single else final
 
 
@@ -224,17 +233,20 @@ def _run_backward(cls, ctx, n_args, places, *grads):
         answer = answer[:n_args]
     if len(answer) != n_args:
         raise RuntimeError(
-            f"function {ctx.name()} returned an incorrect number of gradients (expected {n_args}, got {len(answer)})"
+            f"function {ctx.name()} returned an incorrect number of gradients (expected {n_args}, got "
+            f"{len(answer)})"
         )
     for place, (grad, needed) in enumerate(zip(answer, ctx.needs_input_grad, strict=True)):
         if grad is not None and not isinstance(grad, Tensor):
             raise TypeError(
-                f"function {ctx.name()} returned a {type(grad).__name__} for argument {place}; backward returns tensors "
+                f"function {ctx.name()} returned a {type(grad).__name__} for argument {place}; backward "
+                f"returns tensors "
                 "or None."
             )
         if grad is not None and place not in places and not needed:
             raise RuntimeError(
-                f"function {ctx.name()} returned a gradient different than None at position {place + 1}, but the "
+                f"function {ctx.name()} returned a gradient different than None at position {place + 1}, but "
+                f"the "
                 "corresponding forward input was not a Variable"
             )
     return tuple(answer[place] for place in places)
@@ -270,4 +282,6 @@ class _NotTwice(Function):
 
     @staticmethod
     def backward(ctx, grad):
-        raise RuntimeError("trying to differentiate twice a function that was marked with @once_differentiable")
+        raise RuntimeError(
+            "trying to differentiate twice a function that was marked with @once_differentiable"
+        )

@@ -1,4 +1,5 @@
 """Switching gradient recording on and off: context managers that also decorate functions and generators."""
+
 import functools
 import inspect
 import warnings
@@ -193,4 +194,3 @@ class set_multithreading_enabled(_Mode):
 
     def _restore(self, outer):
         pass
-

@@ -1,4 +1,5 @@
 """gradcheck: compares a function's gradients with finite differences, one element at a time."""
+
 import itertools
 
 import ms_adapter.pytorch as torch
@@ -20,24 +21,34 @@ def _differentiable(tensors):
 
 def _outputs(func, inputs):
     made = _tensors(func(*inputs))
-    return [out for out in made if isinstance(out, torch.Tensor) and (out.is_floating_point() or out.is_complex())]
+    return [
+        out for out in made if isinstance(out, torch.Tensor) and (out.is_floating_point() or out.is_complex())
+    ]
 
 
 def _check_inputs(inputs):
     wanted = _differentiable(inputs)
     if not wanted:
-        raise ValueError("gradcheck expects at least one input tensor to have requires_grad=True, but none of the them have.")
+        raise ValueError(
+            "gradcheck expects at least one input tensor to have requires_grad=True, but none of the them "
+            "have."
+        )
     for tensor in wanted:
         if tensor.dtype not in (torch.float64, torch.complex128):
             raise ValueError(
-                f"gradcheck: an input requires gradient and is {tensor.dtype}; finite differences need double precision: "
+                f"gradcheck: an input requires gradient and is {tensor.dtype}; finite differences need "
+                f"double precision: "
                 "pass float64 or complex128."
             )
-        expanded = any(stride == 0 and size > 1 for stride, size in zip(tensor.stride(), tensor.shape, strict=True))
+        expanded = any(
+            stride == 0 and size > 1 for stride, size in zip(tensor.stride(), tensor.shape, strict=True)
+        )
         if expanded:
             raise RuntimeError(
-                "The input has a dimension with stride 0. gradcheck only supports inputs that are non-overlapping to be "
-                "able to compute the numerical gradients correctly. You should call .contiguous on the input before "
+                "The input has a dimension with stride 0. gradcheck only supports inputs that are "
+                "non-overlapping to be "
+                "able to compute the numerical gradients correctly. You should call .contiguous on the input "
+                "before "
                 "passing it to gradcheck."
             )
     return wanted
@@ -46,7 +57,8 @@ def _check_inputs(inputs):
 def _numerical(func, inputs, wanted, eps):
     """For each input and output, the Jacobian by central differences: (input elements, output elements).
 
-    For complex inputs it is the conjugate Wirtinger derivative's two real parts folded into the gradient's convention.
+    For complex inputs it is the conjugate Wirtinger derivative's two real parts folded into the gradient's
+    convention.
     """
     columns = []
     with torch.no_grad():
@@ -54,7 +66,9 @@ def _numerical(func, inputs, wanted, eps):
             rows = []
             for place in itertools.product(*map(range, tensor.shape)):
                 along_real = _difference(func, inputs, tensor, place, eps)
-                along_imag = _difference(func, inputs, tensor, place, eps * 1j) if tensor.is_complex() else None
+                along_imag = (
+                    _difference(func, inputs, tensor, place, eps * 1j) if tensor.is_complex() else None
+                )
                 rows.append((along_real, along_imag))
             columns.append(rows)
     return columns
@@ -102,11 +116,25 @@ def _compare(got, expected, where, atol, rtol):
 
 
 def gradcheck(
-    func, inputs, *, eps=1e-06, atol=1e-05, rtol=0.001, raise_exception=True, nondet_tol=0.0, check_undefined_grad=True,
-    check_grad_dtypes=False, check_batched_grad=False, check_batched_forward_grad=False, check_forward_ad=False,
-    check_backward_ad=True, fast_mode=False, masked=None,
-):  # fmt: skip
-    """Whether the gradients of ``func(*inputs)`` agree with finite differences; raises GradcheckError where not.
+    func,
+    inputs,
+    *,
+    eps=1e-06,
+    atol=1e-05,
+    rtol=0.001,
+    raise_exception=True,
+    nondet_tol=0.0,
+    check_undefined_grad=True,
+    check_grad_dtypes=False,
+    check_batched_grad=False,
+    check_batched_forward_grad=False,
+    check_forward_ad=False,
+    check_backward_ad=True,
+    fast_mode=False,
+    masked=None,
+):
+    """Whether the gradients of ``func(*inputs)`` agree with finite differences; raises GradcheckError where
+    not.
 
     Args:
         func: takes the inputs and returns a tensor or a tuple of them.
@@ -123,7 +151,9 @@ def gradcheck(
         (check_batched_forward_grad, "check_batched_forward_grad"),
     ):
         if wanted:
-            raise NotImplementedError(f"gradcheck: {name} is not supported yet; leave it out to check backward.")
+            raise NotImplementedError(
+                f"gradcheck: {name} is not supported yet; leave it out to check backward."
+            )
     inputs = _tensors(inputs)
     try:
         wanted = _check_inputs(inputs)
@@ -143,20 +173,27 @@ def _check_backward(func, inputs, wanted, eps, atol, rtol, nondet_tol, check_und
             for rows, tensor in zip(columns, wanted, strict=True):
                 for weight in _weights(out):
                     numerical = _expected(rows, index, weight, tensor)
-                    _compare(torch.zeros_like(numerical), numerical, f"output {index} without gradient", atol, rtol)
+                    _compare(
+                        torch.zeros_like(numerical), numerical, f"output {index} without gradient", atol, rtol
+                    )
             continue
         for weight in _weights(out):
             grads, again = (
-                torch.autograd.grad(out, wanted, weight, retain_graph=True, allow_unused=True) for _ in range(2)
+                torch.autograd.grad(out, wanted, weight, retain_graph=True, allow_unused=True)
+                for _ in range(2)
             )
             for place, (got, twice, tensor) in enumerate(zip(grads, again, wanted, strict=True)):
                 numerical = _expected(columns[place], index, weight, tensor)
                 got = torch.zeros_like(numerical) if got is None else got
                 twice = got if twice is None else twice
                 if got.numel() and (got - twice).abs().max().item() > nondet_tol:
-                    raise GradcheckError(f"Backward is not reentrant: input {place} got two different gradients.")
+                    raise GradcheckError(
+                        f"Backward is not reentrant: input {place} got two different gradients."
+                    )
                 if got.shape != tensor.shape:
-                    raise GradcheckError(f"grad is incorrect size: {got.shape} for an input of {tensor.shape}")
+                    raise GradcheckError(
+                        f"grad is incorrect size: {got.shape} for an input of {tensor.shape}"
+                    )
                 _compare(got, numerical, f"output {index} with respect to input {place}", atol, rtol)
     if check_undefined_grad and len(outputs) > 1:
         _check_undefined(outputs, wanted)
@@ -166,16 +203,28 @@ def _check_undefined(outputs, wanted):
     """Backward must also run when only some of the outputs have a gradient."""
     for out in outputs:
         if out.requires_grad:
-            torch.autograd.grad(
-                out, wanted, torch.ones_like(out), retain_graph=True, allow_unused=True
-            )
+            torch.autograd.grad(out, wanted, torch.ones_like(out), retain_graph=True, allow_unused=True)
 
 
 def gradgradcheck(
-    func, inputs, grad_outputs=None, *, eps=1e-06, atol=1e-05, rtol=0.001, gen_non_contig_grad_outputs=False,
-    raise_exception=True, nondet_tol=0.0, check_undefined_grad=True, check_grad_dtypes=False, check_batched_grad=False,
-    check_fwd_over_rev=False, check_rev_over_rev=True, fast_mode=False, masked=False,
-):  # fmt: skip
+    func,
+    inputs,
+    grad_outputs=None,
+    *,
+    eps=1e-06,
+    atol=1e-05,
+    rtol=0.001,
+    gen_non_contig_grad_outputs=False,
+    raise_exception=True,
+    nondet_tol=0.0,
+    check_undefined_grad=True,
+    check_grad_dtypes=False,
+    check_batched_grad=False,
+    check_fwd_over_rev=False,
+    check_rev_over_rev=True,
+    fast_mode=False,
+    masked=False,
+):
     """Whether the second derivatives of ``func(*inputs)`` agree with finite differences of the first.
 
     >>> import ms_adapter.pytorch as torch
@@ -196,11 +245,21 @@ def gradgradcheck(
         outs = _outputs(func, args[:count])
         pairs = [(out, grad) for out, grad in zip(outs, args[count:], strict=True) if out.requires_grad]
         grads = torch.autograd.grad(
-            [out for out, _ in pairs], wanted, [grad for _, grad in pairs], create_graph=True, allow_unused=True
+            [out for out, _ in pairs],
+            wanted,
+            [grad for _, grad in pairs],
+            create_graph=True,
+            allow_unused=True,
         )
         return tuple(grad for grad in grads if grad is not None)
 
     return gradcheck(
-        first_derivatives, (*inputs, *grad_outputs), eps=eps, atol=atol, rtol=rtol, raise_exception=raise_exception,
-        nondet_tol=nondet_tol, check_undefined_grad=check_undefined_grad,
-    )  # fmt: skip
+        first_derivatives,
+        (*inputs, *grad_outputs),
+        eps=eps,
+        atol=atol,
+        rtol=rtol,
+        raise_exception=raise_exception,
+        nondet_tol=nondet_tol,
+        check_undefined_grad=check_undefined_grad,
+    )

@@ -1,4 +1,5 @@
 """The backward graph: its nodes and edges, and hooks on what it saves and on gradients."""
+
 import contextlib
 import functools
 from collections import namedtuple
@@ -11,9 +12,15 @@ from ..utils.hooks import RemovableHandle
 _native = _C.autograd
 
 __all__ = [
-    "GradientEdge", "Node", "disable_saved_tensors_hooks", "get_gradient_edge", "increment_version",
-    "register_multi_grad_hook", "save_on_cpu", "saved_tensors_hooks",
-]  # fmt: skip
+    "GradientEdge",
+    "Node",
+    "disable_saved_tensors_hooks",
+    "get_gradient_edge",
+    "increment_version",
+    "register_multi_grad_hook",
+    "save_on_cpu",
+    "saved_tensors_hooks",
+]
 
 Node = _native.Node
 
@@ -34,7 +41,9 @@ class NodeHandle(RemovableHandle):
 
 
 class GradientEdge(namedtuple("GradientEdge", ["node", "output_nr", "ownership_token"])):
-    """Where a tensor's gradient flows: an input of a node. It may stand for the tensor in ``autograd.grad``."""
+    """Where a tensor's gradient flows: an input of a node. It may stand for the tensor in
+    ``autograd.grad``.
+    """
 
     __slots__ = ()
 
@@ -45,19 +54,24 @@ class GradientEdge(namedtuple("GradientEdge", ["node", "output_nr", "ownership_t
 def get_gradient_edge(tensor):
     """The edge into the graph that ``tensor``'s gradient flows along."""
     if not tensor.requires_grad:
-        raise RuntimeError("It is not possible to get the gradient edge for a Tensor that does not require gradients")
+        raise RuntimeError(
+            "It is not possible to get the gradient edge for a Tensor that does not require gradients"
+        )
     node = _native.gradient_edge_node(tensor)
     return GradientEdge(node, tensor.output_nr, node)
 
 
 def increment_version(tensor):
-    """Say that the data of ``tensor`` (or of each tensor in an iterable) was changed behind the core's back."""
+    """Say that the data of ``tensor`` (or of each tensor in an iterable) was changed behind the core's
+    back.
+    """
     for t in (tensor,) if isinstance(tensor, torch.Tensor) else tensor:
         _native.increment_version(t)
 
 
 class saved_tensors_hooks:
-    """Inside, ``pack_hook(tensor)`` is kept for each tensor saved for backward, and ``unpack_hook`` gives it back.
+    """Inside, ``pack_hook(tensor)`` is kept for each tensor saved for backward, and ``unpack_hook`` gives it
+    back.
 
     >>> import ms_adapter.pytorch as torch
     >>> x = torch.tensor([2.0], requires_grad=True)

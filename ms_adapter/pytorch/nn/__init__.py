@@ -1,6 +1,6 @@
 """torch.nn: modules, their parameters and initialisation, and the functions they call."""
-from . import functional, init
-from .parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
+
+from . import functional, init, modules, parameter, utils
 from .modules import *  # noqa: F403
 from .modules.module import Module
-from . import modules, parameter, utils
+from .parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter

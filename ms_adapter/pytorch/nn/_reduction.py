@@ -1,4 +1,5 @@
 """The ``reduction`` argument of losses: its three values, and the two older arguments it replaces."""
+
 import warnings
 
 _VALUES = {"none": 0, "mean": 1, "sum": 2}
@@ -7,7 +8,9 @@ _VALUES = {"none": 0, "mean": 1, "sum": 2}
 def get_enum(reduction):
     """The kernels' number for a reduction."""
     if reduction == "elementwise_mean":
-        warnings.warn("reduction='elementwise_mean' is deprecated. Please use reduction='mean' instead.", stacklevel=3)
+        warnings.warn(
+            "reduction='elementwise_mean' is deprecated. Please use reduction='mean' instead.", stacklevel=3
+        )
         return 1
     if reduction not in _VALUES:
         raise ValueError(f"{reduction} is not a valid value for reduction")
@@ -20,7 +23,8 @@ def legacy_get_string(size_average, reduce, emit_warning=True):
     reduction = "none" if not reduce else "mean" if size_average else "sum"
     if emit_warning:
         warnings.warn(
-            f"size_average and reduce args will be deprecated, please use reduction='{reduction}' instead.", stacklevel=3
+            f"size_average and reduce args will be deprecated, please use reduction='{reduction}' instead.",
+            stacklevel=3,
         )
     return reduction
 

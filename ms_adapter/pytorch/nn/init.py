@@ -1,4 +1,5 @@
 """Initialisation of parameters in place: the same formulas, and the same draws from a seed, as PyTorch's."""
+
 import functools
 import math
 import warnings
@@ -64,13 +65,15 @@ def zeros_(tensor):
 def trunc_normal_(tensor, mean=0.0, std=1.0, a=-2.0, b=2.0, generator=None):
     """Fill with draws from the normal distribution, those outside [a, b] drawn again.
 
-    Where [a, b] is likely, normal draws are rejected; where it is a tail, uniform ones, by the density's height.
+    Where [a, b] is likely, normal draws are rejected; where it is a tail, uniform ones, by the density's
+    height.
     """
     if tensor.is_meta:
         return tensor
     if mean < a - 2 * std or mean > b + 2 * std:
         warnings.warn(
-            "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of values may be incorrect.",
+            "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of values may be "
+            "incorrect.",
             stacklevel=3,
         )
 
@@ -87,7 +90,9 @@ def _reject_normal(tensor, mean, std, a, b, generator):
     result = tensor.normal_(mean, std, generator=generator)
     outside = (result < low) | (result > high)
     while outside.any():
-        result = torch.where(outside, torch.empty_like(result).normal_(mean, std, generator=generator), result)
+        result = torch.where(
+            outside, torch.empty_like(result).normal_(mean, std, generator=generator), result
+        )
         outside = (result < low) | (result > high)
     return tensor if result is tensor else tensor.copy_(result)
 
@@ -237,7 +242,16 @@ def _without_underscore(function):
 
 
 for _function in (
-    uniform_, normal_, constant_, eye_, dirac_, xavier_uniform_, xavier_normal_, kaiming_uniform_, kaiming_normal_,
-    orthogonal_, sparse_,
-):  # fmt: skip
+    uniform_,
+    normal_,
+    constant_,
+    eye_,
+    dirac_,
+    xavier_uniform_,
+    xavier_normal_,
+    kaiming_uniform_,
+    kaiming_normal_,
+    orthogonal_,
+    sparse_,
+):
     globals()[_function.__name__[:-1]] = _without_underscore(_function)

@@ -1,4 +1,5 @@
 """Parameter and Buffer: tensors that a module registers when they are assigned to it."""
+
 from collections import OrderedDict
 
 import ms_adapter.pytorch as torch
@@ -40,7 +41,8 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
         kept = data.detach().requires_grad_(requires_grad)
         if type(kept) is not type(data):
             raise RuntimeError(
-                f"Creating a Parameter from an instance of type {type(data).__name__} requires that detach() returns "
+                f"Creating a Parameter from an instance of type {type(data).__name__} requires that detach() "
+                f"returns "
                 f"an instance of the same type, but it returned {type(kept).__name__}: implement "
                 "__torch_function__ so that it does."
             )
@@ -98,12 +100,15 @@ class _Uninitialized:
     @property
     def shape(self):
         raise RuntimeError(
-            "Can't access the shape of an uninitialized parameter or buffer. Run the module once, so that its "
+            "Can't access the shape of an uninitialized parameter or buffer. Run the module once, so that "
+            "its "
             "lazy parameters take their shapes."
         )
 
     def share_memory_(self):
-        raise RuntimeError("Can't share memory on an uninitialized parameter or buffer. Run the module once first.")
+        raise RuntimeError(
+            "Can't share memory on an uninitialized parameter or buffer. Run the module once first."
+        )
 
     def __repr__(self):
         return f"<{type(self).__name__}>"

@@ -1,4 +1,5 @@
 """torch.optim: optimizers and learning-rate schedulers."""
+
 from . import lr_scheduler
 from .adam import Adam
 from .adamw import AdamW

@@ -1,4 +1,5 @@
 """Adam, and AdamW as the same with decoupled weight decay."""
+
 import ms_adapter.pytorch as torch
 
 from .optimizer import (
@@ -28,9 +29,21 @@ class Adam(Optimizer):
     """
 
     def __init__(
-        self, params, lr=0.001, betas=(0.9, 0.999), eps=1e-08, weight_decay=0, amsgrad=False, *, foreach=None,
-        maximize=False, capturable=False, differentiable=False, fused=None, decoupled_weight_decay=False,
-    ):  # fmt: skip
+        self,
+        params,
+        lr=0.001,
+        betas=(0.9, 0.999),
+        eps=1e-08,
+        weight_decay=0,
+        amsgrad=False,
+        *,
+        foreach=None,
+        maximize=False,
+        capturable=False,
+        differentiable=False,
+        fused=None,
+        decoupled_weight_decay=False,
+    ):
         _check_tensor_option("lr", lr, foreach, capturable)
         check_option("learning rate", lr, lr >= 0.0)
         check_option("epsilon value", eps, eps >= 0.0)
@@ -42,10 +55,18 @@ class Adam(Optimizer):
             raise ValueError("betas must be either both floats or both Tensors")
         check_variants(foreach, fused, differentiable)
         defaults = {
-            "lr": lr, "betas": tuple(map(_to_scalar, betas)), "eps": eps, "weight_decay": weight_decay,
-            "amsgrad": amsgrad, "maximize": maximize, "foreach": foreach, "capturable": capturable,
-            "differentiable": differentiable, "fused": fused, "decoupled_weight_decay": decoupled_weight_decay,
-        }  # fmt: skip
+            "lr": lr,
+            "betas": tuple(map(_to_scalar, betas)),
+            "eps": eps,
+            "weight_decay": weight_decay,
+            "amsgrad": amsgrad,
+            "maximize": maximize,
+            "foreach": foreach,
+            "capturable": capturable,
+            "differentiable": differentiable,
+            "fused": fused,
+            "decoupled_weight_decay": decoupled_weight_decay,
+        }
         super().__init__(params, defaults)
 
     def __setstate__(self, state):
@@ -65,7 +86,8 @@ class Adam(Optimizer):
         if not state:
             if param.grad.is_sparse:
                 raise RuntimeError(
-                    f"{type(self).__name__} does not support sparse gradients, please consider SparseAdam instead"
+                    f"{type(self).__name__} does not support sparse gradients, please consider SparseAdam "
+                    f"instead"
                 )
             state["step"] = torch.tensor(0.0, dtype=torch.float32)
             for name in ("exp_avg", "exp_avg_sq") + (("max_exp_avg_sq",) if amsgrad else ()):
@@ -87,11 +109,17 @@ class Adam(Optimizer):
         states = [self._own_state(param, amsgrad) for param in params]
         beta1, beta2 = group["betas"]
         options = {
-            "lr": group["lr"], "beta1": beta1, "beta2": beta2, "eps": group["eps"], "weight_decay": group["weight_decay"]
-        }  # fmt: skip
+            "lr": group["lr"],
+            "beta1": beta1,
+            "beta2": beta2,
+            "eps": group["eps"],
+            "weight_decay": group["weight_decay"],
+        }
         flags = {
-            "amsgrad": amsgrad, "decoupled": group["decoupled_weight_decay"], "maximize": group["maximize"]
-        }  # fmt: skip
+            "amsgrad": amsgrad,
+            "decoupled": group["decoupled_weight_decay"],
+            "maximize": group["maximize"],
+        }
         columns = [[state[name] for state in states] for name in ("exp_avg", "exp_avg_sq")]
         columns.append([state["max_exp_avg_sq"] for state in states] if amsgrad else [])
         steps = [state["step"] for state in states]

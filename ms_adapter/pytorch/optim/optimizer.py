@@ -1,4 +1,5 @@
 """The base of all optimizers: parameter groups, state, hooks, saving and loading."""
+
 import functools
 import warnings
 from collections import OrderedDict, defaultdict
@@ -66,7 +67,9 @@ def _with_hooks(step):
             if answer is None:
                 continue
             if not (isinstance(answer, tuple) and len(answer) == 2):
-                raise RuntimeError(f"{step} must return None or a tuple of (new_args, new_kwargs), but got {answer}.")
+                raise RuntimeError(
+                    f"{step} must return None or a tuple of (new_args, new_kwargs), but got {answer}."
+                )
             args, kwargs = answer
         result = step(*args, **kwargs)
         for hook in chain(self._optimizer_step_post_hooks.values(), _global_optimizer_post_hooks.values()):
@@ -188,9 +191,12 @@ class Optimizer:
         groups, saved = self.param_groups, deepcopy(state_dict["param_groups"])
         if len(groups) != len(saved):
             raise ValueError("loaded state dict has a different number of parameter groups")
-        if any(len(group["params"]) != len(other["params"]) for group, other in zip(groups, saved, strict=True)):
+        if any(
+            len(group["params"]) != len(other["params"]) for group, other in zip(groups, saved, strict=True)
+        ):
             raise ValueError(
-                "loaded state dict contains a parameter group that doesn't match the size of optimizer's group"
+                "loaded state dict contains a parameter group that doesn't match the size of optimizer's "
+                "group"
             )
         owners = {}
         for group, other in zip(groups, saved, strict=True):
@@ -251,12 +257,15 @@ class Optimizer:
         self._take_params(param_group)
         for name, default in self.defaults.items():
             if default is required and name not in param_group:
-                raise ValueError(f"parameter group didn't specify a value of required optimization parameter {name}")
+                raise ValueError(
+                    f"parameter group didn't specify a value of required optimization parameter {name}"
+                )
             param_group.setdefault(name, default)
         mine = set(param_group["params"])
         if len(mine) != len(param_group["params"]):
             warnings.warn(
-                "optimizer contains a parameter group with duplicate parameters; in future, this will cause an error",
+                "optimizer contains a parameter group with duplicate parameters; in future, this will cause "
+                "an error",
                 stacklevel=3,
             )
         for group in self.param_groups:
@@ -275,14 +284,17 @@ class Optimizer:
         given = group["params"]
         if isinstance(given, set):
             raise TypeError(
-                "optimizer parameters need to be organized in ordered collections, but the ordering of tensors in sets "
+                "optimizer parameters need to be organized in ordered collections, but the ordering of "
+                "tensors in sets "
                 "will change between runs. Please use a list instead."
             )
         given = [given] if isinstance(given, torch.Tensor) else list(given)
         names = [item[0] for item in given if isinstance(item, tuple)]
         params = [item[1] if isinstance(item, tuple) else item for item in given]
         if names and len(names) != len(params):
-            raise ValueError("all optimizer params should be with/without names. Some param names are missing")
+            raise ValueError(
+                "all optimizer params should be with/without names. Some param names are missing"
+            )
         for param in params:
             if not isinstance(param, torch.Tensor):
                 raise TypeError(

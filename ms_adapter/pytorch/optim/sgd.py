@@ -1,4 +1,5 @@
 """Stochastic gradient descent."""
+
 import ms_adapter.pytorch as torch
 
 from .optimizer import (
@@ -28,9 +29,19 @@ class SGD(Optimizer):
     """
 
     def __init__(
-        self, params, lr=0.001, momentum=0, dampening=0, weight_decay=0, nesterov=False, *, maximize=False, foreach=None,
-        differentiable=False, fused=None,
-    ):  # fmt: skip
+        self,
+        params,
+        lr=0.001,
+        momentum=0,
+        dampening=0,
+        weight_decay=0,
+        nesterov=False,
+        *,
+        maximize=False,
+        foreach=None,
+        differentiable=False,
+        fused=None,
+    ):
         if isinstance(lr, torch.Tensor) and lr.numel() != 1:
             raise ValueError("Tensor lr must be 1-element")
         check_option("learning rate", lr, lr >= 0.0)
@@ -40,9 +51,16 @@ class SGD(Optimizer):
             raise ValueError("Nesterov momentum requires a momentum and zero dampening")
         check_variants(foreach, fused, differentiable)
         defaults = {
-            "lr": lr, "momentum": momentum, "dampening": dampening, "weight_decay": weight_decay, "nesterov": nesterov,
-            "maximize": maximize, "foreach": foreach, "differentiable": differentiable, "fused": fused,
-        }  # fmt: skip
+            "lr": lr,
+            "momentum": momentum,
+            "dampening": dampening,
+            "weight_decay": weight_decay,
+            "nesterov": nesterov,
+            "maximize": maximize,
+            "foreach": foreach,
+            "differentiable": differentiable,
+            "fused": fused,
+        }
         super().__init__(params, defaults)
 
     def __setstate__(self, state):

@@ -1,4 +1,5 @@
 """torch.serialization: saving and loading in PyTorch's file formats."""
+
 import ms_adapter.pytorch as torch
 
 from .loading import default_restore_location, get_unsafe_globals_in_checkpoint, load

@@ -1,4 +1,5 @@
 """The zip archives that PyTorch writes: one uncompressed record each for the pickle and for every storage."""
+
 import struct
 import zipfile
 
@@ -57,6 +58,7 @@ class Reader:
                 count = source.readinto(view[done:])
                 if not count:
                     raise RuntimeError(
-                        f"torch.load: record {record} ends after {done} of {view.nbytes} bytes: the file is damaged."
+                        f"torch.load: record {record} ends after {done} of {view.nbytes} bytes: the file is "
+                        f"damaged."
                     )
                 done += count

@@ -1,4 +1,5 @@
 """Writing files whole: a reader, or a crash, never sees half of one."""
+
 import contextlib
 import os
 import secrets

@@ -1,4 +1,5 @@
 """torch.load: both of PyTorch's formats; by default nothing from the file runs."""
+
 import io
 import os
 import pickle
@@ -22,9 +23,9 @@ def load(f, map_location=None, pickle_module=None, *, weights_only=None, mmap=No
 
     Args:
         map_location: a device, a function ``(storage, location) -> storage``, or a dictionary of locations.
-        weights_only: ``True`` (the default): tensors and plain containers only, nothing from the file runs, and any
-            other name in it raises ``pickle.UnpicklingError``. ``False`` runs what the file says: only for files that
-            you trust.
+        weights_only: ``True`` (the default): tensors and plain containers only, nothing from the file runs,
+            and any other name in it raises ``pickle.UnpicklingError``. ``False`` runs what the file says:
+            only for files that you trust.
         mmap: accepted; the file is read as a whole.
     """
     if weights_only is None:
@@ -37,7 +38,8 @@ def load(f, map_location=None, pickle_module=None, *, weights_only=None, mmap=No
     for need in ("read", "readline", "seek", "tell"):
         if not hasattr(f, need):
             raise AttributeError(
-                f"torch.load needs a path or a file with read, readline, seek and tell; {type(f)} has no {need!r}: "
+                f"torch.load needs a path or a file with read, readline, seek and tell; {type(f)} has no "
+                f"{need!r}: "
                 "read it into io.BytesIO first."
             )
     return _read(f, map_location, weights_only, pickle_load_args)
@@ -109,7 +111,11 @@ def _text(value):
 
 
 def _typed(storage, dtype):
-    return storage if dtype is None else torch.storage.TypedStorage(wrap_storage=storage, dtype=dtype, _internal=True)
+    return (
+        storage
+        if dtype is None
+        else torch.storage.TypedStorage(wrap_storage=storage, dtype=dtype, _internal=True)
+    )
 
 
 def _size_in_bytes(dtype, count):
@@ -120,12 +126,14 @@ def _read_zip(archive, restore, weights_only, options):
     if not archive.has("data.pkl"):
         if archive.has("constants.pkl"):
             raise RuntimeError(
-                "torch.load: this is a TorchScript archive, which torch.jit.load would read; it is not supported."
+                "torch.load: this is a TorchScript archive, which torch.jit.load would read; it is not "
+                "supported."
             )
         raise RuntimeError("PytorchStreamReader failed locating file data.pkl: file not found")
     if archive.has("byteorder") and archive.read("byteorder").decode() != sys.byteorder:
         raise NotImplementedError(
-            "torch.load: the file was written on a machine of the other byte order; load and save it there with "
+            "torch.load: the file was written on a machine of the other byte order; load and save it there "
+            "with "
             "PyTorch's set_default_load_endianness, or convert it on such a machine."
         )
     storages = {}
@@ -188,14 +196,18 @@ def _view_storage(storage, dtype, offset, size):
     """Files of PyTorch before 0.4 could hold views of storages; a whole one is the storage itself."""
     if offset == 0 and _size_in_bytes(dtype, size) == storage.nbytes():
         return storage
-    raise NotImplementedError("torch.load: the file holds a view of a storage (PyTorch before 0.4): save it anew.")
+    raise NotImplementedError(
+        "torch.load: the file holds a view of a storage (PyTorch before 0.4): save it anew."
+    )
 
 
 def _fill_from_stream(file, storage, dtype):
     (count,) = struct.unpack("<q", _exactly(file, 8))
     size = _size_in_bytes(dtype, count)
     if size != storage.nbytes():
-        raise RuntimeError(f"torch.load: a storage has {size} bytes in the file where {storage.nbytes()} were announced.")
+        raise RuntimeError(
+            f"torch.load: a storage has {size} bytes in the file where {storage.nbytes()} were announced."
+        )
     data = _exactly(file, size)
     if storage.device.type == "cpu":
         memoryview(storage).cast("B")[:] = data
@@ -216,7 +228,9 @@ def _restorer(map_location):
     if map_location is None:
         return default_restore_location
     if isinstance(map_location, dict):
-        return lambda storage, location: default_restore_location(storage, map_location.get(location, location))
+        return lambda storage, location: default_restore_location(
+            storage, map_location.get(location, location)
+        )
     if isinstance(map_location, (str, torch.device)):
         return lambda storage, location: default_restore_location(storage, str(map_location))
 

@@ -1,4 +1,5 @@
 """Pickling under PyTorch's names: files say ``torch...`` for what is ``ms_adapter.pytorch...`` here."""
+
 import pickle
 import sys
 from types import FunctionType

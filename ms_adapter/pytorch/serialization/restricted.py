@@ -1,4 +1,5 @@
 """A pickle reader in which nothing runs but what a table allows: a small machine over pickle's opcodes."""
+
 import _compat_pickle
 import pickletools
 from collections import OrderedDict
@@ -12,10 +13,27 @@ _MARK = object()
 _CONSTANTS = {"NONE": None, "NEWTRUE": True, "NEWFALSE": False}
 _EMPTY = {"EMPTY_DICT": dict, "EMPTY_LIST": list, "EMPTY_TUPLE": tuple, "EMPTY_SET": set}
 _VALUES = {
-    "INT", "BININT", "BININT1", "BININT2", "LONG", "LONG1", "LONG4", "FLOAT", "BINFLOAT", "STRING", "BINSTRING",
-    "SHORT_BINSTRING", "UNICODE", "BINUNICODE", "SHORT_BINUNICODE", "BINUNICODE8", "BINBYTES", "SHORT_BINBYTES",
-    "BINBYTES8", "BYTEARRAY8",
-}  # fmt: skip
+    "INT",
+    "BININT",
+    "BININT1",
+    "BININT2",
+    "LONG",
+    "LONG1",
+    "LONG4",
+    "FLOAT",
+    "BINFLOAT",
+    "STRING",
+    "BINSTRING",
+    "SHORT_BINSTRING",
+    "UNICODE",
+    "BINUNICODE",
+    "SHORT_BINUNICODE",
+    "BINUNICODE8",
+    "BINBYTES",
+    "SHORT_BINBYTES",
+    "BINBYTES8",
+    "BYTEARRAY8",
+}
 
 
 def load(file, persistent_load):
@@ -74,7 +92,9 @@ class _Machine:
             elif name not in ("PROTO", "FRAME"):
                 step = getattr(self, "_" + name.lower(), None)
                 if step is None:
-                    raise UnpicklingError(f"torch.load: pickle opcode {name} is not supported with weights_only=True.")
+                    raise UnpicklingError(
+                        f"torch.load: pickle opcode {name} is not supported with weights_only=True."
+                    )
                 step(arg)
         raise UnpicklingError("torch.load: the pickle ends early.")
 
@@ -182,8 +202,10 @@ class _Machine:
         full = full_name(module, name)
         if full not in self.allowed:
             raise UnpicklingError(
-                f"Weights only load failed: the file uses {full}, which is not an allowed global. If you trust the "
-                f"file's source, either allow it with torch.serialization.add_safe_globals([{name}]), or load with "
+                f"Weights only load failed: the file uses {full}, which is not an allowed global. If you "
+                f"trust the "
+                f"file's source, either allow it with torch.serialization.add_safe_globals([{name}]), or "
+                f"load with "
                 "weights_only=False, which runs code from the file."
             )
         self.stack.append(self.allowed[full])
@@ -219,7 +241,9 @@ class _Machine:
             else:
                 torch._utils._set_obj_state(instance, state)
         else:
-            raise UnpicklingError(f"torch.load: cannot set the state of {type(instance)} with weights_only=True.")
+            raise UnpicklingError(
+                f"torch.load: cannot set the state of {type(instance)} with weights_only=True."
+            )
 
     def _binpersid(self, _arg):
         self.stack.append(self.persistent_load(self.stack.pop()))

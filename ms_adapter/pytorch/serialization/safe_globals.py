@@ -1,4 +1,5 @@
 """Which names a file may use when nothing in it may run: our own table, and what users add to it."""
+
 import _codecs
 import collections
 
@@ -69,7 +70,9 @@ def allowed():
 def _fixed():
     from .. import _tensor, _utils
 
-    functions = {f"torch._utils.{name}": getattr(_utils, name) for name in vars(_utils) if name.startswith("_rebuild_")}
+    functions = {
+        f"torch._utils.{name}": getattr(_utils, name) for name in vars(_utils) if name.startswith("_rebuild_")
+    }
     dtypes = {str(dtype): dtype for dtype in vars(torch).values() if isinstance(dtype, torch.dtype)}
     return {
         **functions,

@@ -1,4 +1,5 @@
 """torch.save: the pickle, with storages outside it, in PyTorch's zip format."""
+
 import hashlib
 import io
 import os
@@ -40,7 +41,8 @@ def save(obj, f, pickle_module=pickle, pickle_protocol=DEFAULT_PROTOCOL, _use_ne
         _write(obj, f, "archive", pickle_protocol)
     else:
         raise AttributeError(
-            f"expected 'f' to be string, path, or a file-like object with a 'write' attribute, but got {type(f)}"
+            f"expected 'f' to be string, path, or a file-like object with a 'write' attribute, but got "
+            f"{type(f)}"
         )
 
 

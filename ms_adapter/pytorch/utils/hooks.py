@@ -1,4 +1,5 @@
 """Handles that take registered hooks away again, and the machinery behind full backward hooks of modules."""
+
 import warnings
 import weakref
 from collections import OrderedDict
@@ -68,7 +69,8 @@ def warn_if_has_hooks(tensor):
     for hook in (tensor._backward_hooks or {}).values():
         if hasattr(hook, "__torch_unserializable__"):
             warnings.warn(
-                f"backward hook {hook!r} on tensor will not be serialized.  If this is expected, you can decorate "
+                f"backward hook {hook!r} on tensor will not be serialized.  If this is expected, you can "
+                f"decorate "
                 "the function with @torch.utils.hooks.unserializable_hook to suppress this warning",
                 stacklevel=2,
             )
@@ -77,8 +79,9 @@ def warn_if_has_hooks(tensor):
 class BackwardHook:
     """One call of a module with full backward hooks.
 
-    The call's tensor inputs, and later its tensor outputs, pass through an identity node each. The hook on the output
-    node catches ``grad_output``; the hook on the input node runs the user's hooks once ``grad_input`` is known.
+    The call's tensor inputs, and later its tensor outputs, pass through an identity node each. The hook on
+    the output node catches ``grad_output``; the hook on the input node runs the user's hooks once
+    ``grad_input`` is known.
     """
 
     def __init__(self, module, user_hooks, user_pre_hooks):
@@ -174,7 +177,8 @@ class BackwardHook:
             answer = hook(self.module, grad_inputs, self.grad_outputs)
             if answer is not None and not (isinstance(answer, tuple) and all(g is None for g in answer)):
                 raise RuntimeError(
-                    "Backward hook for Modules where no input requires gradient should always return None or None "
+                    "Backward hook for Modules where no input requires gradient should always return None or "
+                    "None "
                     "for all gradients."
                 )
         self.grad_outputs = None

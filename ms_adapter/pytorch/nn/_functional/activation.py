@@ -1,4 +1,5 @@
 """Activations with what PyTorch does in Python: the ``inplace`` argument, implicit dimensions."""
+
 import warnings
 
 import ms_adapter.pytorch as torch
@@ -102,7 +103,8 @@ def sigmoid(input):
 
 def _get_softmax_dim(name, ndim, stacklevel):
     warnings.warn(
-        f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.",
+        f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an "
+        f"argument.",
         stacklevel=stacklevel,
     )
     return 0 if ndim in (0, 1, 3) else 1

@@ -1,4 +1,5 @@
 """Dropout, embedding, normalisation and pooling: PyTorch's checks and defaults around the operators."""
+
 import warnings
 
 import ms_adapter.pytorch as torch
@@ -60,7 +61,8 @@ def dropout2d(input, p=0.5, training=True, inplace=False):
     _check_probability(p)
     if input.dim() != 4:
         warnings.warn(
-            f"dropout2d: Received a {input.dim()}-D input to dropout2d. It drops channels of (N, C, H, W) inputs; a 3-D "
+            f"dropout2d: Received a {input.dim()}-D input to dropout2d. It drops channels of (N, C, H, W) "
+            f"inputs; a 3-D "
             "input is taken as (N, C, L). Use dropout or dropout1d for others.",
             stacklevel=2,
         )
@@ -72,7 +74,8 @@ def dropout3d(input, p=0.5, training=True, inplace=False):
     _check_probability(p)
     if input.dim() not in (4, 5):
         warnings.warn(
-            f"dropout3d: Received a {input.dim()}-D input to dropout3d, which drops channels of 4-D or 5-D inputs. "
+            f"dropout3d: Received a {input.dim()}-D input to dropout3d, which drops channels of 4-D or 5-D "
+            f"inputs. "
             "Use dropout for others.",
             stacklevel=2,
         )
@@ -122,7 +125,14 @@ def batch_norm(
 
 
 def instance_norm(
-    input, running_mean=None, running_var=None, weight=None, bias=None, use_input_stats=True, momentum=0.1, eps=1e-05
+    input,
+    running_mean=None,
+    running_var=None,
+    weight=None,
+    bias=None,
+    use_input_stats=True,
+    momentum=0.1,
+    eps=1e-05,
 ):
     """Normalise each channel of each sample of (N, C, ...)."""
     if use_input_stats:
@@ -130,7 +140,9 @@ def instance_norm(
         for extent in input.size()[2:]:
             count *= extent
         if count == 1:
-            raise ValueError(f"Expected more than 1 spatial element when training, got input size {input.size()}")
+            raise ValueError(
+                f"Expected more than 1 spatial element when training, got input size {input.size()}"
+            )
     return torch.instance_norm(
         input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, False
     )
@@ -190,19 +202,25 @@ def _window(kernel_size, stride, padding, dilation, ceil_mode):
 def max_pool1d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
     """The largest element in each window of the last dimension."""
     window = _window(kernel_size, stride, padding, dilation, ceil_mode)
-    return torch.max_pool1d_with_indices(input, *window) if return_indices else torch.max_pool1d(input, *window)
+    return (
+        torch.max_pool1d_with_indices(input, *window) if return_indices else torch.max_pool1d(input, *window)
+    )
 
 
 def max_pool2d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
     """The largest element in each window of the last two dimensions."""
     window = _window(kernel_size, stride, padding, dilation, ceil_mode)
-    return _rows.max_pool2d_with_indices(input, *window) if return_indices else torch.max_pool2d(input, *window)
+    return (
+        _rows.max_pool2d_with_indices(input, *window) if return_indices else torch.max_pool2d(input, *window)
+    )
 
 
 def max_pool3d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
     """The largest element in each window of the last three dimensions."""
     window = _window(kernel_size, stride, padding, dilation, ceil_mode)
-    return _rows.max_pool3d_with_indices(input, *window) if return_indices else torch.max_pool3d(input, *window)
+    return (
+        _rows.max_pool3d_with_indices(input, *window) if return_indices else torch.max_pool3d(input, *window)
+    )
 
 
 def adaptive_max_pool1d(input, output_size, return_indices=False):

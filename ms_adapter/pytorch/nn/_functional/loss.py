@@ -1,4 +1,5 @@
 """Losses: the reduction arguments, size checks and weighting that PyTorch does in Python."""
+
 import warnings
 
 import ms_adapter.pytorch as torch
@@ -10,7 +11,14 @@ _rows = _operators.Rows("nn.functional")
 
 
 def cross_entropy(
-    input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean", label_smoothing=0.0
+    input,
+    target,
+    weight=None,
+    size_average=None,
+    ignore_index=-100,
+    reduce=None,
+    reduction="mean",
+    label_smoothing=0.0,
 ):
     """The cross entropy of logits (N, C, ...) against class indices (N, ...) or probabilities (N, C, ...).
 
@@ -22,9 +30,7 @@ def cross_entropy(
     return _rows.cross_entropy_loss(input, target, weight, reduction, ignore_index, label_smoothing)
 
 
-def nll_loss(
-    input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean"
-):
+def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean"):
     """The negative log likelihood: ``-input`` (N, C, ...) at the class indices ``target`` (N, ...)."""
     reduction = get_enum(resolve(size_average, reduce, reduction))
     return _rows.nll_loss_nd(input, target, weight, reduction, ignore_index)
@@ -33,14 +39,17 @@ def nll_loss(
 def _warn_of_broadcast(input, target):
     if target.size() != input.size():
         warnings.warn(
-            f"Using a target size ({target.size()}) that is different to the input size ({input.size()}). This will "
+            f"Using a target size ({target.size()}) that is different to the input size ({input.size()}). "
+            f"This will "
             "likely lead to incorrect results due to broadcasting. Please ensure they have the same size.",
             stacklevel=3,
         )
 
 
 def _weighted(errors, weight, reduction, total_weight):
-    """Errors times ``weight``, reduced; the mean is over ``total_weight`` where given, else over the elements."""
+    """Errors times ``weight``, reduced; the mean is over ``total_weight`` where given, else over the
+    elements.
+    """
     if weight.size() != errors.size():
         raise ValueError("Weights and input must have the same size.")
     errors = errors * weight
@@ -97,7 +106,8 @@ def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=N
     reduction = get_enum(resolve(size_average, reduce, reduction))
     if target.size() != input.size():
         raise ValueError(
-            f"Using a target size ({target.size()}) that is different to the input size ({input.size()}) is deprecated. "
+            f"Using a target size ({target.size()}) that is different to the input size ({input.size()}) is "
+            f"deprecated. "
             "Please ensure they have the same size."
         )
     if weight is not None:
@@ -108,7 +118,9 @@ def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=N
 def binary_cross_entropy_with_logits(
     input, target, weight=None, size_average=None, reduce=None, reduction="mean", pos_weight=None
 ):
-    """The cross entropy of ``sigmoid(input)`` against ``target``, computed as one so that it does not overflow."""
+    """The cross entropy of ``sigmoid(input)`` against ``target``, computed as one so that it does not
+    overflow.
+    """
     reduction = get_enum(resolve(size_average, reduce, reduction))
     if target.size() != input.size():
         raise ValueError(f"Target size ({target.size()}) must be the same as input size ({input.size()})")
@@ -120,7 +132,8 @@ def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_
     reduction = resolve(size_average, reduce, reduction)
     if reduction == "mean":
         warnings.warn(
-            "reduction: 'mean' divides the total loss by both the batch size and the support size. 'batchmean' divides "
+            "reduction: 'mean' divides the total loss by both the batch size and the support size. "
+            "'batchmean' divides "
             "only by the batch size, and aligns with the KL div math definition.",
             stacklevel=2,
         )
@@ -132,14 +145,14 @@ def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_
 def poisson_nll_loss(
     input, target, log_input=True, full=False, size_average=None, eps=1e-08, reduce=None, reduction="mean"
 ):
-    """The negative log likelihood of counts ``target`` under Poisson rates ``input`` (their logarithms by default)."""
+    """The negative log likelihood of counts ``target`` under Poisson rates ``input`` (their logarithms by
+    default).
+    """
     reduction = get_enum(resolve(size_average, reduce, reduction))
     return torch.poisson_nll_loss(input, target, log_input, full, eps, reduction)
 
 
-def hinge_embedding_loss(
-    input, target, margin=1.0, size_average=None, reduce=None, reduction="mean"
-):
+def hinge_embedding_loss(input, target, margin=1.0, size_average=None, reduce=None, reduction="mean"):
     """``input`` where ``target`` is 1, ``max(0, margin - input)`` where it is -1."""
     reduction = get_enum(resolve(size_average, reduce, reduction))
     return torch.hinge_embedding_loss(input, target, margin, reduction)
@@ -151,7 +164,9 @@ def soft_margin_loss(input, target, size_average=None, reduce=None, reduction="m
 
 
 def margin_ranking_loss(input1, input2, target, margin=0, size_average=None, reduce=None, reduction="mean"):
-    """``max(0, -target * (input1 - input2) + margin)``: the first should rank higher where ``target`` is 1."""
+    """``max(0, -target * (input1 - input2) + margin)``: the first should rank higher where ``target`` is
+    1.
+    """
     reduction = get_enum(resolve(size_average, reduce, reduction))
     if not input1.dim() == input2.dim() == target.dim():
         raise RuntimeError(
@@ -161,20 +176,26 @@ def margin_ranking_loss(input1, input2, target, margin=0, size_average=None, red
     return torch.margin_ranking_loss(input1, input2, target, margin, reduction)
 
 
-def cosine_embedding_loss(
-    input1, input2, target, margin=0, size_average=None, reduce=None, reduction="mean"
-):
+def cosine_embedding_loss(input1, input2, target, margin=0, size_average=None, reduce=None, reduction="mean"):
     """``1 - cos`` where ``target`` is 1, ``max(0, cos - margin)`` where it is -1."""
     reduction = get_enum(resolve(size_average, reduce, reduction))
     return torch.cosine_embedding_loss(input1, input2, target, margin, reduction)
 
 
 def triplet_margin_loss(
-    anchor, positive, negative, margin=1.0, p=2, eps=1e-06, swap=False, size_average=None, reduce=None, reduction="mean"
+    anchor,
+    positive,
+    negative,
+    margin=1.0,
+    p=2,
+    eps=1e-06,
+    swap=False,
+    size_average=None,
+    reduce=None,
+    reduction="mean",
 ):
     """``max(0, d(anchor, positive) - d(anchor, negative) + margin)`` with the p-norm as distance."""
     reduction = get_enum(resolve(size_average, reduce, reduction))
     if margin <= 0:
         raise ValueError(f"margin must be greater than 0, got {margin}")
     return torch.triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, reduction)
-

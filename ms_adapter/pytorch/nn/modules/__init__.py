@@ -1,5 +1,18 @@
 """The layers, by family."""
-from . import activation, batchnorm, container, conv, dropout, flatten, linear, loss, normalization, pooling, sparse
+
+from . import (
+    activation,
+    batchnorm,
+    container,
+    conv,
+    dropout,
+    flatten,
+    linear,
+    loss,
+    normalization,
+    pooling,
+    sparse,
+)
 from .activation import *  # noqa: F403
 from .batchnorm import *  # noqa: F403
 from .container import *  # noqa: F403

@@ -1,4 +1,5 @@
 """Changing a module's tensors in place: dtype, device, memory format."""
+
 import warnings
 
 import ms_adapter.pytorch as torch
@@ -10,7 +11,9 @@ class Convert:
     __slots__ = ()
 
     def _apply(self, fn, recurse=True):
-        """Put ``fn(tensor)`` in place of each parameter, gradient and buffer, here and (``recurse``) below."""
+        """Put ``fn(tensor)`` in place of each parameter, gradient and buffer, here and (``recurse``)
+        below.
+        """
         if recurse:
             for module in self.children():
                 module._apply(fn)
@@ -94,7 +97,8 @@ class Convert:
             )
         if dtype is not None and dtype.is_complex:
             warnings.warn(
-                "Complex modules are new: some modules may not work with complex parameters or buffers.", stacklevel=2
+                "Complex modules are new: some modules may not work with complex parameters or buffers.",
+                stacklevel=2,
             )
 
         def convert(t):
@@ -109,7 +113,8 @@ class Convert:
                 if "meta" not in str(err):
                     raise
                 raise NotImplementedError(
-                    f"{err} Please use torch.nn.Module.to_empty() instead of torch.nn.Module.to() when moving module "
+                    f"{err} Please use torch.nn.Module.to_empty() instead of torch.nn.Module.to() when "
+                    f"moving module "
                     "from meta to a different device."
                 ) from None
 
@@ -151,7 +156,9 @@ class Convert:
         return self._apply(lambda t: t.share_memory_())
 
 
-def _parse_to(*args, device=None, dtype=None, non_blocking=False, copy=False, memory_format=None, tensor=None):
+def _parse_to(
+    *args, device=None, dtype=None, non_blocking=False, copy=False, memory_format=None, tensor=None
+):
     """The arguments of ``to`` in their three forms as (device, dtype, non_blocking, memory_format)."""
     rest = list(args)
     if rest and isinstance(rest[0], torch.Tensor):
@@ -167,5 +174,7 @@ def _parse_to(*args, device=None, dtype=None, non_blocking=False, copy=False, me
     if tensor is not None:
         device, dtype = tensor.device, tensor.dtype
     if rest[1:] or not isinstance(non_blocking, bool):
-        raise TypeError("to() takes (device, dtype, non_blocking), (dtype, non_blocking) or (tensor, non_blocking).")
+        raise TypeError(
+            "to() takes (device, dtype, non_blocking), (dtype, non_blocking) or (tensor, non_blocking)."
+        )
     return None if device is None else torch.device(device), dtype, non_blocking, memory_format

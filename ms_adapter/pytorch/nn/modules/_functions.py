@@ -1,4 +1,5 @@
 """Autograd functions that nn's own machinery needs."""
+
 from ...autograd import Function
 
 

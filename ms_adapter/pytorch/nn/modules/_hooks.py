@@ -1,4 +1,5 @@
 """Hooks of modules: those of one module, and those common to all modules."""
+
 import functools
 import warnings
 import weakref
@@ -43,7 +44,9 @@ def _add(hooks, hook, extra=(), prepend=False):
 
 
 def register_module_buffer_registration_hook(hook):
-    """Call ``hook(module, name, buffer)`` at every buffer registration; what it returns replaces the buffer."""
+    """Call ``hook(module, name, buffer)`` at every buffer registration; what it returns replaces the
+    buffer.
+    """
     return _add(_global_buffer_registration_hooks, hook)
 
 
@@ -136,8 +139,8 @@ class Hooks:
     def register_forward_pre_hook(self, hook, *, prepend=False, with_kwargs=False):
         """Call ``hook(module, args)`` (or ``hook(module, args, kwargs)``) before each forward.
 
-        The hook may return new arguments (with kwargs: a pair of new args and new kwargs). Returns a handle whose
-        ``remove()`` takes the hook away.
+        The hook may return new arguments (with kwargs: a pair of new args and new kwargs). Returns a handle
+        whose ``remove()`` takes the hook away.
         """
         handle = _add(self._forward_pre_hooks, hook, [self._forward_pre_hooks_with_kwargs], prepend)
         if with_kwargs:
@@ -147,7 +150,8 @@ class Hooks:
     def register_forward_hook(self, hook, *, prepend=False, with_kwargs=False, always_call=False):
         """Call ``hook(module, args, output)`` (or ``(module, args, kwargs, output)``) after each forward.
 
-        What the hook returns, unless ``None``, replaces the output. ``always_call`` runs it even when forward raised.
+        What the hook returns, unless ``None``, replaces the output. ``always_call`` runs it even when forward
+        raised.
 
         >>> import ms_adapter.pytorch as torch
         >>> layer = torch.nn.Identity()
@@ -164,11 +168,15 @@ class Hooks:
         return handle
 
     def register_full_backward_pre_hook(self, hook, prepend=False):
-        """Call ``hook(module, grad_output)`` before the module's backward; it may return a new ``grad_output``."""
+        """Call ``hook(module, grad_output)`` before the module's backward; it may return a new
+        ``grad_output``.
+        """
         return _add(self._backward_pre_hooks, hook, prepend=prepend)
 
     def register_full_backward_hook(self, hook, prepend=False):
-        """Call ``hook(module, grad_input, grad_output)`` in the module's backward; it may return a new ``grad_input``."""
+        """Call ``hook(module, grad_input, grad_output)`` in the module's backward; it may return a new
+        ``grad_input``.
+        """
         return self._register_backward(hook, True, prepend)
 
     def register_backward_hook(self, hook):
@@ -196,13 +204,16 @@ class Hooks:
     def _register_state_dict_hook(self, hook):
         if getattr(hook, "_from_public_api", False):
             raise RuntimeError(
-                "Cannot register the same function as the state dict post hook that was previously registered via "
+                "Cannot register the same function as the state dict post hook that was previously "
+                "registered via "
                 "register_state_dict_post_hook"
             )
         return _add(self._state_dict_hooks, hook)
 
     def register_state_dict_post_hook(self, hook):
-        """Call ``hook(module, state_dict, prefix, local_metadata)`` after ``state_dict``; it may change it in place."""
+        """Call ``hook(module, state_dict, prefix, local_metadata)`` after ``state_dict``; it may change it in
+        place.
+        """
         hook._from_public_api = True
         return _add(self._state_dict_hooks, hook)
 
@@ -214,7 +225,9 @@ class Hooks:
         return _add(self._load_state_dict_pre_hooks, _WrappedHook(hook, self if with_module else None))
 
     def register_load_state_dict_pre_hook(self, hook):
-        """Call ``hook(module, state_dict, prefix, local_metadata, strict, missing, unexpected, errors)`` before loading."""
+        """Call ``hook(module, state_dict, prefix, local_metadata, strict, missing, unexpected, errors)``
+        before loading.
+        """
         return self._register_load_state_dict_pre_hook(hook, with_module=True)
 
     def register_load_state_dict_post_hook(self, hook):
@@ -238,22 +251,28 @@ def _partial_hook_fault(is_tensor, inputs, result, node):
     inputs = inputs if isinstance(inputs, tuple) else (inputs,)
     if not all(map(is_tensor, results)):
         return (
-            "non-full backward hooks on a Module that does not return a single Tensor or a tuple of Tensors is "
-            "deprecated and will be removed in future versions. This hook will be missing some of the grad_output"
+            "non-full backward hooks on a Module that does not return a single Tensor or a tuple of Tensors "
+            "is "
+            "deprecated and will be removed in future versions. This hook will be missing some of the "
+            "grad_output"
         )
     if not all(map(is_tensor, inputs)):
         return (
-            "non-full backward hooks on a Module that does not take as input a single Tensor or a tuple of Tensors is "
-            "deprecated and will be removed in future versions. This hook will be missing some of the grad_input"
+            "non-full backward hooks on a Module that does not take as input a single Tensor or a tuple of "
+            "Tensors is "
+            "deprecated and will be removed in future versions. This hook will be missing some of the "
+            "grad_input"
         )
     if len({r.grad_fn for r in results if r.grad_fn is not None}) > 1:
         return (
-            "a non-full backward hook when outputs are generated by different autograd Nodes is deprecated and will be "
+            "a non-full backward hook when outputs are generated by different autograd Nodes is deprecated "
+            "and will be "
             "removed in future versions. This hook will be missing some grad_output"
         )
     if {i.grad_fn for i in inputs if i.grad_fn is not None} != {n for n, _ in node.next_functions}:
         return (
-            "a non-full backward hook when the forward contains multiple autograd Nodes is deprecated and will be "
+            "a non-full backward hook when the forward contains multiple autograd Nodes is deprecated and "
+            "will be "
             "removed in future versions. This hook will be missing some grad_input"
         )
     return None

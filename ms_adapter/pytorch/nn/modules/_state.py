@@ -1,4 +1,5 @@
 """Saving and loading a module's state: state_dict, load_state_dict and what they call."""
+
 import warnings
 from collections import OrderedDict, namedtuple
 from collections.abc import Mapping
@@ -28,11 +29,15 @@ class State:
 
     def get_extra_state(self):
         """Extra state for ``state_dict``; override together with :meth:`set_extra_state`."""
-        raise RuntimeError(f"{self._get_name()}.get_extra_state was called but is not overridden by this module.")
+        raise RuntimeError(
+            f"{self._get_name()}.get_extra_state was called but is not overridden by this module."
+        )
 
     def set_extra_state(self, state):
         """Take back what :meth:`get_extra_state` gave; override together with it."""
-        raise RuntimeError(f"{self._get_name()}.set_extra_state was called but is not overridden by this module.")
+        raise RuntimeError(
+            f"{self._get_name()}.set_extra_state was called but is not overridden by this module."
+        )
 
     def _save_to_state_dict(self, destination, prefix, keep_vars):
         for name, param in self._parameters.items():
@@ -55,7 +60,8 @@ class State:
         """
         if args:
             warnings.warn(
-                "Positional args are being deprecated, use kwargs instead: state_dict(destination=..., prefix=..., "
+                "Positional args are being deprecated, use kwargs instead: state_dict(destination=..., "
+                "prefix=..., "
                 "keep_vars=...).",
                 FutureWarning,
                 stacklevel=2,
@@ -109,7 +115,9 @@ class State:
         if strict:
             for kind, keys in (("Unexpected", unexpected), ("Missing", missing)):
                 if keys:
-                    errors.insert(0, f"{kind} key(s) in state_dict: " + ", ".join(f'"{k}"' for k in keys) + ". ")
+                    errors.insert(
+                        0, f"{kind} key(s) in state_dict: " + ", ".join(f'"{k}"' for k in keys) + ". "
+                    )
         if errors:
             listed = "\n\t".join(errors)
             raise RuntimeError(f"Error(s) in loading state_dict for {type(self).__name__}:\n\t{listed}")
@@ -118,7 +126,9 @@ class State:
     def _load_from_state_dict(
         self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs
     ):
-        """Load this module's own tensors, not those of its submodules; what goes wrong is added to the lists."""
+        """Load this module's own tensors, not those of its submodules; what goes wrong is added to the
+        lists.
+        """
         for hook in self._load_state_dict_pre_hooks.values():
             hook(state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
         assign = local_metadata.get("assign_to_params_buffers", False)
@@ -163,7 +173,8 @@ def _load_tree(module, state_dict, prefix, metadata, assign, lists):
     for hook in module._load_state_dict_post_hooks.values():
         if hook(module, incompatible) is not None:
             raise AssertionError(
-                "Hooks registered with ``register_load_state_dict_post_hook`` are not expected to return new values; "
+                "Hooks registered with ``register_load_state_dict_post_hook`` are not expected to return new "
+                "values; "
                 "change the lists of incompatible_keys in place."
             )
 
@@ -172,20 +183,22 @@ def _load_one(module, name, tensor, given, key, assign):
     """Load one tensor; the text of what is wrong, if anything."""
     if not (isinstance(given, torch.Tensor) or hasattr(given, "__torch_function__")):
         return (
-            f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object from checkpoint '
-            f"but received {type(given)}"
+            f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object from '
+            f"checkpoint but received {type(given)}"
         )
     lazy = torch.nn.parameter.is_lazy(tensor)
     if not lazy and tensor.dim() == 0 and tuple(given.shape) == (1,):
         given = given[0]  # files older than 0-d tensors
     if not lazy and given.shape != tensor.shape:
         return (
-            f"size mismatch for {key}: copying a param with shape {given.shape} from checkpoint, the shape in current "
+            f"size mismatch for {key}: copying a param with shape {given.shape} from checkpoint, the shape "
+            f"in current "
             f"model is {tensor.shape}."
         )
     if tensor.is_meta and not given.is_meta and not assign:
         warnings.warn(
-            f"for {key}: copying from a non-meta parameter in the checkpoint to a meta parameter in the current model, "
+            f"for {key}: copying from a non-meta parameter in the checkpoint to a meta parameter in the "
+            f"current model, "
             "which is a no-op. (Did you mean to pass `assign=True`?)",
             stacklevel=5,
         )
@@ -197,8 +210,8 @@ def _load_one(module, name, tensor, given, key, assign):
                 tensor.copy_(given)
     except Exception as err:
         return (
-            f'While copying the parameter named "{key}", whose dimensions in the model are {tensor.size()} and whose '
-            f"dimensions in the checkpoint are {given.size()}, an exception occurred : {err.args}."
+            f'While copying the parameter named "{key}", whose dimensions in the model are {tensor.size()} '
+            f"and whose dimensions in the checkpoint are {given.size()}, an exception occurred : {err.args}."
         )
     return None
 

@@ -9,7 +9,9 @@ class Walk:
     def _named_members(self, get_members_fn, prefix="", recurse=True, remove_duplicate=True):
         seen = set()
         modules = (
-            self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate) if recurse else [(prefix, self)]
+            self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate)
+            if recurse
+            else [(prefix, self)]
         )
         for module_prefix, module in modules:
             for name, value in get_members_fn(module):
@@ -30,7 +32,9 @@ class Walk:
             yield param
 
     def named_parameters(self, prefix="", recurse=True, remove_duplicate=True):
-        """Iterate over ``(name, parameter)``; a shared parameter comes once unless ``remove_duplicate=False``."""
+        """Iterate over ``(name, parameter)``; a shared parameter comes once unless
+        ``remove_duplicate=False``.
+        """
         yield from self._named_members(lambda m: m._parameters.items(), prefix, recurse, remove_duplicate)
 
     def buffers(self, recurse=True):
@@ -75,7 +79,9 @@ class Walk:
         yield prefix, self
         for name, module in self._modules.items():
             if module is not None:
-                yield from module.named_modules(memo, prefix + ("." if prefix else "") + name, remove_duplicate)
+                yield from module.named_modules(
+                    memo, prefix + ("." if prefix else "") + name, remove_duplicate
+                )
 
     def get_submodule(self, target):
         """The submodule at the dotted path ``target`` (``""`` is the module itself), or AttributeError."""

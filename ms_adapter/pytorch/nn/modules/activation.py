@@ -1,4 +1,5 @@
 """Activations as modules."""
+
 import warnings
 
 import ms_adapter.pytorch as torch
@@ -9,10 +10,35 @@ from ..parameter import Parameter
 from .module import Module
 
 __all__ = [
-    "CELU", "ELU", "GELU", "GLU", "Hardshrink", "Hardsigmoid", "Hardswish", "Hardtanh", "LeakyReLU", "LogSigmoid",
-    "LogSoftmax", "Mish", "PReLU", "RReLU", "ReLU", "ReLU6", "SELU", "SiLU", "Sigmoid", "Softmax", "Softmax2d",
-    "Softmin", "Softplus", "Softshrink", "Softsign", "Tanh", "Tanhshrink", "Threshold",
-]  # fmt: skip
+    "CELU",
+    "ELU",
+    "GELU",
+    "GLU",
+    "Hardshrink",
+    "Hardsigmoid",
+    "Hardswish",
+    "Hardtanh",
+    "LeakyReLU",
+    "LogSigmoid",
+    "LogSoftmax",
+    "Mish",
+    "PReLU",
+    "RReLU",
+    "ReLU",
+    "ReLU6",
+    "SELU",
+    "SiLU",
+    "Sigmoid",
+    "Softmax",
+    "Softmax2d",
+    "Softmin",
+    "Softplus",
+    "Softshrink",
+    "Softsign",
+    "Tanh",
+    "Tanhshrink",
+    "Threshold",
+]
 
 
 class _Inplace(Module):
@@ -95,7 +121,9 @@ class Hardtanh(Module):
         for old, value in (("min", min_value), ("max", max_value)):
             if value is not None:
                 warnings.warn(
-                    f"keyword argument `{old}_value` is deprecated and renamed to `{old}_val`", FutureWarning, stacklevel=2
+                    f"keyword argument `{old}_value` is deprecated and renamed to `{old}_val`",
+                    FutureWarning,
+                    stacklevel=2,
                 )
         self.min_val = min_val if min_value is None else min_value
         self.max_val = max_val if max_value is None else max_value

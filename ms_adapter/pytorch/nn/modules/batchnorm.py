@@ -1,4 +1,5 @@
 """Batch and instance normalisation: layers with running statistics."""
+
 import ms_adapter.pytorch as torch
 
 from .. import functional as F
@@ -7,8 +8,14 @@ from ..parameter import Parameter
 from .module import Module
 
 __all__ = [
-    "BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "InstanceNorm1d", "InstanceNorm2d", "InstanceNorm3d", "SyncBatchNorm",
-]  # fmt: skip
+    "BatchNorm1d",
+    "BatchNorm2d",
+    "BatchNorm3d",
+    "InstanceNorm1d",
+    "InstanceNorm2d",
+    "InstanceNorm3d",
+    "SyncBatchNorm",
+]
 
 
 class _NormBase(Module):
@@ -18,9 +25,17 @@ class _NormBase(Module):
     __constants__ = ["track_running_stats", "momentum", "eps", "num_features", "affine"]
 
     def __init__(
-        self, num_features, eps=1e-05, momentum=0.1, affine=True, track_running_stats=True, device=None, dtype=None, *,
+        self,
+        num_features,
+        eps=1e-05,
+        momentum=0.1,
+        affine=True,
+        track_running_stats=True,
+        device=None,
+        dtype=None,
+        *,
         bias=True,
-    ):  # fmt: skip
+    ):
         super().__init__()
         self.num_features = num_features
         self.eps = eps
@@ -125,9 +140,18 @@ class SyncBatchNorm(_BatchNorm):
     """Batch normalisation over a process group; with one process the same as plain batch normalisation."""
 
     def __init__(
-        self, num_features, eps=1e-05, momentum=0.1, affine=True, track_running_stats=True, process_group=None,
-        device=None, dtype=None, *, bias=True,
-    ):  # fmt: skip
+        self,
+        num_features,
+        eps=1e-05,
+        momentum=0.1,
+        affine=True,
+        track_running_stats=True,
+        process_group=None,
+        device=None,
+        dtype=None,
+        *,
+        bias=True,
+    ):
         super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
         self.process_group = process_group
 
@@ -143,9 +167,14 @@ class SyncBatchNorm(_BatchNorm):
         converted = module
         if isinstance(module, _BatchNorm):
             converted = cls(
-                module.num_features, module.eps, module.momentum, module.affine, module.track_running_stats,
-                process_group, bias=module.bias is not None,
-            )  # fmt: skip
+                module.num_features,
+                module.eps,
+                module.momentum,
+                module.affine,
+                module.track_running_stats,
+                process_group,
+                bias=module.bias is not None,
+            )
             if module.affine:
                 converted.weight, converted.bias = module.weight, module.bias
             converted.running_mean, converted.running_var = module.running_mean, module.running_var
@@ -158,9 +187,17 @@ class SyncBatchNorm(_BatchNorm):
 
 class _InstanceNorm(_NormBase):
     def __init__(
-        self, num_features, eps=1e-05, momentum=0.1, affine=False, track_running_stats=False, device=None, dtype=None,
-        *, bias=True,
-    ):  # fmt: skip
+        self,
+        num_features,
+        eps=1e-05,
+        momentum=0.1,
+        affine=False,
+        track_running_stats=False,
+        device=None,
+        dtype=None,
+        *,
+        bias=True,
+    ):
         super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
 
     def forward(self, input):
@@ -169,7 +206,8 @@ class _InstanceNorm(_NormBase):
         channels = input.size(0 if unbatched else 1)
         if channels != self.num_features and self.affine:
             raise ValueError(
-                f"expected input's size at dim={0 if unbatched else 1} to match num_features ({self.num_features}), "
+                f"expected input's size at dim={0 if unbatched else 1} to match num_features "
+                f"({self.num_features}), "
                 f"but got: {channels}."
             )
         output = F.instance_norm(

@@ -1,4 +1,5 @@
 """Modules that hold modules: in a sequence that is called, in a list, in a dictionary."""
+
 import operator
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
@@ -46,7 +47,8 @@ class _Numbered(Module):
         """Add modules at the end; returns the container."""
         if not isinstance(modules, Iterable):
             raise TypeError(
-                f"{type(self).__name__}.extend should be called with an iterable, but got {type(modules).__name__}"
+                f"{type(self).__name__}.extend should be called with an iterable, but got "
+                f"{type(modules).__name__}"
             )
         for module in list(modules):
             self.append(module)
@@ -237,14 +239,19 @@ def pairs_of(source, owner):
     """The pairs of a mapping, or of an iterable of pairs, checked."""
     if not isinstance(source, Iterable):
         raise TypeError(
-            f"{owner}.update should be called with an iterable of key/value pairs, but got {type(source).__name__}"
+            f"{owner}.update should be called with an iterable of key/value pairs, but got "
+            f"{type(source).__name__}"
         )
     if isinstance(source, (Mapping, ModuleDict)):
         return list(source.items())
     pairs = list(source)
     for place, pair in enumerate(pairs):
         if not isinstance(pair, Iterable):
-            raise TypeError(f"{owner} update sequence element #{place} should be Iterable; is {type(pair).__name__}")
+            raise TypeError(
+                f"{owner} update sequence element #{place} should be Iterable; is {type(pair).__name__}"
+            )
         if len(pair) != 2:
-            raise ValueError(f"{owner} update sequence element #{place} has length {len(pair)}; 2 is required")
+            raise ValueError(
+                f"{owner} update sequence element #{place} has length {len(pair)}; 2 is required"
+            )
     return pairs

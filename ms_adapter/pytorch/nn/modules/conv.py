@@ -1,4 +1,5 @@
 """Convolutions and transposed convolutions in one, two and three dimensions."""
+
 import math
 
 import ms_adapter.pytorch as torch
@@ -18,14 +19,33 @@ class _ConvNd(Module):
     """What all convolutions share; sizes are tuples with one entry for each spatial dimension."""
 
     __constants__ = [
-        "stride", "padding", "dilation", "groups", "padding_mode", "output_padding", "in_channels", "out_channels",
+        "stride",
+        "padding",
+        "dilation",
+        "groups",
+        "padding_mode",
+        "output_padding",
+        "in_channels",
+        "out_channels",
         "kernel_size",
-    ]  # fmt: skip
+    ]
 
     def __init__(
-        self, in_channels, out_channels, kernel_size, stride, padding, dilation, transposed, output_padding, groups,
-        bias, padding_mode, device=None, dtype=None,
-    ):  # fmt: skip
+        self,
+        in_channels,
+        out_channels,
+        kernel_size,
+        stride,
+        padding,
+        dilation,
+        transposed,
+        output_padding,
+        groups,
+        bias,
+        padding_mode,
+        device=None,
+        dtype=None,
+    ):
         super().__init__()
         _check(in_channels, out_channels, stride, padding, groups, padding_mode)
         self.in_channels = in_channels
@@ -39,7 +59,9 @@ class _ConvNd(Module):
         self.groups = groups
         self.padding_mode = padding_mode
         self._reversed_padding_repeated_twice = _explicit_padding(padding, kernel_size, dilation)
-        channels = (in_channels, out_channels // groups) if transposed else (out_channels, in_channels // groups)
+        channels = (
+            (in_channels, out_channels // groups) if transposed else (out_channels, in_channels // groups)
+        )
         self.weight = Parameter(torch.empty((*channels, *kernel_size), device=device, dtype=dtype))
         if bias:
             self.bias = Parameter(torch.empty(out_channels, device=device, dtype=dtype))
@@ -103,7 +125,9 @@ def _check(in_channels, out_channels, stride, padding, groups, padding_mode):
         if padding == "same" and any(s != 1 for s in stride):
             raise ValueError("padding='same' is not supported for strided convolutions")
     if padding_mode not in _PADDING_MODES:
-        raise ValueError(f"padding_mode must be one of {_PADDING_MODES}, but got padding_mode='{padding_mode}'")
+        raise ValueError(
+            f"padding_mode must be one of {_PADDING_MODES}, but got padding_mode='{padding_mode}'"
+        )
 
 
 def _explicit_padding(padding, kernel_size, dilation):
@@ -123,14 +147,34 @@ def _conv_class(n):
 
     class Conv(_ConvNd):
         def __init__(
-            self, in_channels, out_channels, kernel_size, stride=1, padding=0, dilation=1, groups=1, bias=True,
-            padding_mode="zeros", device=None, dtype=None,
-        ):  # fmt: skip
+            self,
+            in_channels,
+            out_channels,
+            kernel_size,
+            stride=1,
+            padding=0,
+            dilation=1,
+            groups=1,
+            bias=True,
+            padding_mode="zeros",
+            device=None,
+            dtype=None,
+        ):
             super().__init__(
-                in_channels, out_channels, expand(kernel_size), expand(stride),
-                padding if isinstance(padding, str) else expand(padding), expand(dilation), False, expand(0), groups,
-                bias, padding_mode, device=device, dtype=dtype,
-            )  # fmt: skip
+                in_channels,
+                out_channels,
+                expand(kernel_size),
+                expand(stride),
+                padding if isinstance(padding, str) else expand(padding),
+                expand(dilation),
+                False,
+                expand(0),
+                groups,
+                bias,
+                padding_mode,
+                device=device,
+                dtype=dtype,
+            )
 
     return Conv
 
@@ -141,13 +185,35 @@ def _conv_transpose_class(n):
 
     class ConvTranspose(_ConvTransposeNd):
         def __init__(
-            self, in_channels, out_channels, kernel_size, stride=1, padding=0, output_padding=0, groups=1, bias=True,
-            dilation=1, padding_mode="zeros", device=None, dtype=None,
-        ):  # fmt: skip
+            self,
+            in_channels,
+            out_channels,
+            kernel_size,
+            stride=1,
+            padding=0,
+            output_padding=0,
+            groups=1,
+            bias=True,
+            dilation=1,
+            padding_mode="zeros",
+            device=None,
+            dtype=None,
+        ):
             super().__init__(
-                in_channels, out_channels, expand(kernel_size), expand(stride), expand(padding), expand(dilation), True,
-                expand(output_padding), groups, bias, padding_mode, device=device, dtype=dtype,
-            )  # fmt: skip
+                in_channels,
+                out_channels,
+                expand(kernel_size),
+                expand(stride),
+                expand(padding),
+                expand(dilation),
+                True,
+                expand(output_padding),
+                groups,
+                bias,
+                padding_mode,
+                device=device,
+                dtype=dtype,
+            )
 
     return ConvTranspose
 
@@ -169,7 +235,8 @@ class _ConvTransposeNd(_ConvNd):
             output_size = output_size[leading:]
         if len(output_size) != n:
             raise ValueError(
-                f"ConvTranspose{n}D: for {input.dim()}D input, output_size must have {n} or {leading + n} elements "
+                f"ConvTranspose{n}D: for {input.dim()}D input, output_size must have {n} or {leading + n} "
+                f"elements "
                 f"(got {len(output_size)})"
             )
         smallest = [
@@ -179,9 +246,12 @@ class _ConvTransposeNd(_ConvNd):
             )
         ]
         largest = [low + s - 1 for low, s in zip(smallest, self.stride, strict=True)]
-        if any(not low <= size <= high for low, size, high in zip(smallest, output_size, largest, strict=True)):
+        if any(
+            not low <= size <= high for low, size, high in zip(smallest, output_size, largest, strict=True)
+        ):
             raise ValueError(
-                f"requested an output size of {output_size}, but valid sizes range from {smallest} to {largest} "
+                f"requested an output size of {output_size}, but valid sizes range from {smallest} to "
+                f"{largest} "
                 f"(for an input of {input.size()[2:]})"
             )
         return [size - low for size, low in zip(output_size, smallest, strict=True)]
@@ -189,7 +259,14 @@ class _ConvTransposeNd(_ConvNd):
     def forward(self, input, output_size=None):
         output_padding = self._output_padding(input, output_size)
         return self._convolve(
-            input, self.weight, self.bias, self.stride, self.padding, output_padding, self.groups, self.dilation
+            input,
+            self.weight,
+            self.bias,
+            self.stride,
+            self.padding,
+            output_padding,
+            self.groups,
+            self.dilation,
         )
 
 

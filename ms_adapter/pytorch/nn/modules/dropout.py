@@ -1,4 +1,5 @@
 """Dropout as modules: active in training only."""
+
 from .. import functional as F
 from .module import Module
 

@@ -1,4 +1,5 @@
 """Reshaping as modules."""
+
 from .module import Module
 
 __all__ = ["Flatten", "Unflatten"]

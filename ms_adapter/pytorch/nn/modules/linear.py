@@ -1,4 +1,5 @@
 """Linear layers and the layer that does nothing."""
+
 import math
 
 import ms_adapter.pytorch as torch
@@ -54,7 +55,9 @@ class Linear(Module):
         return F.linear(input, self.weight, self.bias)
 
     def extra_repr(self):
-        return f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"
+        return (
+            f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"
+        )
 
 
 class NonDynamicallyQuantizableLinear(Linear):

@@ -1,4 +1,5 @@
 """Module, the base class of everything with parameters: registration, attributes, the call."""
+
 import inspect
 import warnings
 from collections import OrderedDict
@@ -6,14 +7,12 @@ from collections import OrderedDict
 import ms_adapter.pytorch as torch
 from ms_adapter import _C
 
-from ...utils.hooks import BackwardHook, RemovableHandle
+from ...utils.hooks import BackwardHook
 from ..parameter import Buffer, Parameter
 from . import _hooks
 from ._convert import Convert
 from ._hooks import (
     Hooks,
-    _global_backward_hooks,
-    _global_backward_pre_hooks,
     _global_buffer_registration_hooks,
     _global_forward_hooks,
     _global_forward_hooks_always_called,
@@ -32,7 +31,7 @@ from ._hooks import (
     register_module_module_registration_hook,
     register_module_parameter_registration_hook,
 )
-from ._state import _EXTRA_STATE_KEY_SUFFIX, State, _IncompatibleKeys
+from ._state import State
 from ._walk import Walk
 
 __all__ = [
@@ -46,6 +45,8 @@ __all__ = [
     "register_module_module_registration_hook",
     "register_module_parameter_registration_hook",
 ]
+
+_Base = getattr(_C, "ModuleBase", object)  # the core's: its call and attribute access are native
 
 # The hook dictionaries every module carries; their names travel in pickles.
 _HOOK_DICTS = (
@@ -79,7 +80,7 @@ def _is_tensor_like(value):
     return isinstance(value, torch.Tensor) or hasattr(value, "__torch_function__")
 
 
-class Module(_C.ModuleBase, Walk, State, Hooks, Convert):
+class Module(Walk, State, Hooks, Convert, _Base):
     """Base class of all neural network modules.
 
     Parameters, buffers and modules assigned as attributes are registered, in order: ``parameters()``,
@@ -109,11 +110,13 @@ class Module(_C.ModuleBase, Walk, State, Hooks, Convert):
         if not self.call_super_init:
             if kwargs:
                 raise TypeError(
-                    f"{type(self).__name__}.__init__() got an unexpected keyword argument '{next(iter(kwargs))}'"
+                    f"{type(self).__name__}.__init__() got an unexpected keyword argument "
+                    f"'{next(iter(kwargs))}'"
                 )
             if args:
                 raise TypeError(
-                    f"{type(self).__name__}.__init__() takes 1 positional argument but {len(args) + 1} were given"
+                    f"{type(self).__name__}.__init__() takes 1 positional argument but {len(args) + 1} were "
+                    f"given"
                 )
         store = self.__dict__  # straight into the dictionary: __setattr__ looks into what is made here
         store["training"] = True
@@ -139,7 +142,8 @@ class Module(_C.ModuleBase, Walk, State, Hooks, Convert):
             raise KeyError(f'{kind} name can\'t be empty string ""')
 
     def register_buffer(self, name, tensor, persistent=True):
-        """Add a tensor that is state but not a parameter; ``persistent=False`` keeps it out of ``state_dict``.
+        """Add a tensor that is state but not a parameter; ``persistent=False`` keeps it out of
+        ``state_dict``.
 
         >>> import ms_adapter.pytorch as torch
         >>> module = torch.nn.Module()
@@ -152,7 +156,8 @@ class Module(_C.ModuleBase, Walk, State, Hooks, Convert):
         self._check_new_name("buffer", name, self._buffers)
         if tensor is not None and not _is_tensor_like(tensor):
             raise TypeError(
-                f"cannot assign '{torch.typename(tensor)}' object to buffer '{name}' (torch Tensor or None required)"
+                f"cannot assign '{torch.typename(tensor)}' object to buffer '{name}' (torch Tensor or None "
+                f"required)"
             )
         self._buffers[name] = _run_registration_hooks(_global_buffer_registration_hooks, self, name, tensor)
         if persistent:
@@ -175,10 +180,14 @@ class Module(_C.ModuleBase, Walk, State, Hooks, Convert):
             )
         if param.grad_fn is not None:
             raise ValueError(
-                f"Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters must be created explicitly. "
-                f"To express '{name}' as a function of another Tensor, compute the value in the forward() method."
+                f"Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters must be created "
+                f"explicitly. "
+                f"To express '{name}' as a function of another Tensor, compute the value in the forward() "
+                f"method."
             )
-        self._parameters[name] = _run_registration_hooks(_global_parameter_registration_hooks, self, name, param)
+        self._parameters[name] = _run_registration_hooks(
+            _global_parameter_registration_hooks, self, name, param
+        )
 
     def add_module(self, name, module):
         """Add a submodule under ``name``."""
@@ -251,7 +260,8 @@ class Module(_C.ModuleBase, Walk, State, Hooks, Convert):
         if overridden and "persistent" not in inspect.signature(self.register_buffer).parameters:
             if not persistent:
                 raise RuntimeError(
-                    "Registering a non-persistent buffer on a Module subclass that implements register_buffer() "
+                    "Registering a non-persistent buffer on a Module subclass that implements "
+                    "register_buffer() "
                     "without the persistent argument is not allowed."
                 )
             self.register_buffer(name, value)
@@ -348,7 +358,8 @@ class _HookedCall:
         if backward:
             if not isinstance(self.result, (torch.Tensor, tuple)):
                 warnings.warn(
-                    "For backward hooks to be called, module output should be a Tensor or a tuple of Tensors but "
+                    "For backward hooks to be called, module output should be a Tensor or a tuple of Tensors "
+                    "but "
                     f"received {type(self.result)}",
                     stacklevel=4,
                 )
@@ -366,7 +377,8 @@ class _HookedCall:
                     continue
                 if not (isinstance(answer, tuple) and len(answer) == 2):
                     raise RuntimeError(
-                        f"forward pre-hook must return None or a tuple of (new_args, new_kwargs), but got {answer}."
+                        f"forward pre-hook must return None or a tuple of (new_args, new_kwargs), but got "
+                        f"{answer}."
                     )
                 self.args, self.kwargs = answer
             else:
@@ -402,7 +414,8 @@ class _HookedCall:
             except Exception as err:
                 kind = "global module" if key in _global_forward_hooks else "module"
                 warnings.warn(
-                    f"{kind} forward hook with ``always_call=True`` raised an exception that was silenced as another "
+                    f"{kind} forward hook with ``always_call=True`` raised an exception that was silenced as "
+                    f"another "
                     f"error was raised in forward: {err}",
                     stacklevel=3,
                 )
@@ -427,5 +440,3 @@ def _indent(text):
     """``text`` with its lines after the first moved in by two; blank ones stay empty."""
     first, *rest = text.split("\n")
     return "\n".join([first, *("  " + line if line.strip() else "" for line in rest)])
-
-

@@ -1,4 +1,5 @@
 """Layer, group and RMS normalisation: layers without running statistics."""
+
 import numbers
 
 import ms_adapter.pytorch as torch

@@ -1,4 +1,5 @@
 """Modules that hold parameters: in a list, in a dictionary."""
+
 import operator
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
@@ -69,7 +70,9 @@ class ParameterList(Module):
     def extend(self, values):
         """Add values at the end; returns the list."""
         if not isinstance(values, Iterable) or isinstance(values, torch.Tensor):
-            raise TypeError(f"ParameterList.extend should be called with an iterable, but got {type(values).__name__}")
+            raise TypeError(
+                f"ParameterList.extend should be called with an iterable, but got {type(values).__name__}"
+            )
         for value in values:
             self.append(value)
         return self
@@ -150,7 +153,7 @@ class ParameterDict(Module):
 
     def get(self, key, default=None):
         """The value under ``key``, or ``default``."""
-        return self[key] if key in self else default
+        return self.get(key, default)
 
     def fromkeys(self, keys, default=None):
         """A ParameterDict with ``default`` under each of ``keys``."""

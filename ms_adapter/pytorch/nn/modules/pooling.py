@@ -1,12 +1,23 @@
 """Pooling as modules."""
+
 from .. import functional as F
 from .module import Module
 from .utils import _single
 
 __all__ = [
-    "AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AdaptiveAvgPool3d", "AdaptiveMaxPool1d", "AdaptiveMaxPool2d",
-    "AdaptiveMaxPool3d", "AvgPool1d", "AvgPool2d", "AvgPool3d", "MaxPool1d", "MaxPool2d", "MaxPool3d",
-]  # fmt: skip
+    "AdaptiveAvgPool1d",
+    "AdaptiveAvgPool2d",
+    "AdaptiveAvgPool3d",
+    "AdaptiveMaxPool1d",
+    "AdaptiveMaxPool2d",
+    "AdaptiveMaxPool3d",
+    "AvgPool1d",
+    "AvgPool2d",
+    "AvgPool3d",
+    "MaxPool1d",
+    "MaxPool2d",
+    "MaxPool3d",
+]
 
 
 class _MaxPoolNd(Module):
@@ -25,8 +36,13 @@ class _MaxPoolNd(Module):
 
     def _options(self):
         return (
-            self.kernel_size, self.stride, self.padding, self.dilation, self.ceil_mode, self.return_indices,
-        )  # fmt: skip
+            self.kernel_size,
+            self.stride,
+            self.padding,
+            self.dilation,
+            self.ceil_mode,
+            self.return_indices,
+        )
 
     def extra_repr(self):
         return (
@@ -65,7 +81,13 @@ class _AvgPoolNd(Module):
     __constants__ = ["kernel_size", "stride", "padding", "ceil_mode", "count_include_pad", "divisor_override"]
 
     def __init__(
-        self, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None
+        self,
+        kernel_size,
+        stride=None,
+        padding=0,
+        ceil_mode=False,
+        count_include_pad=True,
+        divisor_override=None,
     ):
         super().__init__()
         self.kernel_size = kernel_size
@@ -77,8 +99,13 @@ class _AvgPoolNd(Module):
 
     def _options(self):
         return (
-            self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad, self.divisor_override,
-        )  # fmt: skip
+            self.kernel_size,
+            self.stride,
+            self.padding,
+            self.ceil_mode,
+            self.count_include_pad,
+            self.divisor_override,
+        )
 
     def extra_repr(self):
         return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
@@ -91,7 +118,9 @@ class AvgPool1d(_AvgPoolNd):
 
     def __init__(self, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True):
         stride = kernel_size if stride is None else stride
-        super().__init__(_single(kernel_size), _single(stride), _single(padding), ceil_mode, count_include_pad)
+        super().__init__(
+            _single(kernel_size), _single(stride), _single(padding), ceil_mode, count_include_pad
+        )
         del self.divisor_override  # a one-dimensional pool has none
 
     def forward(self, input):
@@ -172,7 +201,9 @@ class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
 
 
 class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
-    """The largest elements of a grid of ``output_size`` bins of (N, C, D, H, W); ``None`` keeps a dimension."""
+    """The largest elements of a grid of ``output_size`` bins of (N, C, D, H, W); ``None`` keeps a
+    dimension.
+    """
 
     def forward(self, input):
         return F.adaptive_max_pool3d(input, self.output_size, self.return_indices)

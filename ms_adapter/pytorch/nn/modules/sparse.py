@@ -1,4 +1,5 @@
 """Embedding: rows of a table chosen by index."""
+
 import ms_adapter.pytorch as torch
 
 from .. import functional as F
@@ -10,7 +11,8 @@ __all__ = ["Embedding"]
 
 
 class Embedding(Module):
-    """A table of ``num_embeddings`` rows of ``embedding_dim`` numbers, looked up by integer tensors of any shape.
+    """A table of ``num_embeddings`` rows of ``embedding_dim`` numbers, looked up by integer tensors of any
+    shape.
 
     >>> import ms_adapter.pytorch as torch
     >>> torch.nn.Embedding(10, 3)(torch.tensor([[1, 2], [4, 5]])).shape
@@ -18,13 +20,29 @@ class Embedding(Module):
     """
 
     __constants__ = [
-        "num_embeddings", "embedding_dim", "padding_idx", "max_norm", "norm_type", "scale_grad_by_freq", "sparse",
-    ]  # fmt: skip
+        "num_embeddings",
+        "embedding_dim",
+        "padding_idx",
+        "max_norm",
+        "norm_type",
+        "scale_grad_by_freq",
+        "sparse",
+    ]
 
     def __init__(
-        self, num_embeddings, embedding_dim, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False,
-        sparse=False, _weight=None, _freeze=False, device=None, dtype=None,
-    ):  # fmt: skip
+        self,
+        num_embeddings,
+        embedding_dim,
+        padding_idx=None,
+        max_norm=None,
+        norm_type=2.0,
+        scale_grad_by_freq=False,
+        sparse=False,
+        _weight=None,
+        _freeze=False,
+        device=None,
+        dtype=None,
+    ):
         super().__init__()
         if padding_idx is not None:
             if not -num_embeddings <= padding_idx < num_embeddings:
@@ -58,7 +76,13 @@ class Embedding(Module):
 
     def forward(self, input):
         return F.embedding(
-            input, self.weight, self.padding_idx, self.max_norm, self.norm_type, self.scale_grad_by_freq, self.sparse
+            input,
+            self.weight,
+            self.padding_idx,
+            self.max_norm,
+            self.norm_type,
+            self.scale_grad_by_freq,
+            self.sparse,
         )
 
     def extra_repr(self):
@@ -77,13 +101,27 @@ class Embedding(Module):
 
     @classmethod
     def from_pretrained(
-        cls, embeddings, freeze=True, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False,
+        cls,
+        embeddings,
+        freeze=True,
+        padding_idx=None,
+        max_norm=None,
+        norm_type=2.0,
+        scale_grad_by_freq=False,
         sparse=False,
-    ):  # fmt: skip
+    ):
         """An Embedding whose table is ``embeddings`` (rows, columns), not trained unless ``freeze=False``."""
         if embeddings.dim() != 2:
             raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
         rows, cols = embeddings.shape
         return cls(
-            rows, cols, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse, _weight=embeddings, _freeze=freeze
+            rows,
+            cols,
+            padding_idx,
+            max_norm,
+            norm_type,
+            scale_grad_by_freq,
+            sparse,
+            _weight=embeddings,
+            _freeze=freeze,
         )

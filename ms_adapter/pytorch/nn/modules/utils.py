@@ -1,4 +1,5 @@
 """Sizes given as one number or as one for each dimension."""
+
 from collections.abc import Iterable
 
 

@@ -1,4 +1,5 @@
 """Limiting gradients by their norm or value."""
+
 import warnings
 
 import ms_adapter.pytorch as torch
@@ -21,7 +22,8 @@ def get_total_norm(tensors, norm_type=2.0, error_if_nonfinite=False, foreach=Non
     total = torch.linalg.vector_norm(torch.stack([n.to(norms[0].device) for n in norms]), norm_type)
     if error_if_nonfinite and not bool(torch.isfinite(total)):
         raise RuntimeError(
-            f"The total norm of order {norm_type} for gradients from `parameters` is non-finite, so it cannot be "
+            f"The total norm of order {norm_type} for gradients from `parameters` is non-finite, so it "
+            f"cannot be "
             "clipped. To disable this error and scale the gradients by the non-finite norm anyway, set "
             "`error_if_nonfinite=False`"
         )

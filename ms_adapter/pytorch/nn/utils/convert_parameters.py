@@ -1,4 +1,5 @@
 """All parameters as one vector, and back."""
+
 import ms_adapter.pytorch as torch
 
 

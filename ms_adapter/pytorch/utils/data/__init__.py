@@ -1,4 +1,6 @@
 """torch.utils.data: datasets, samplers and the loader that joins them."""
+
+from . import dataloader, dataset, sampler
 from .collate import default_collate, default_convert
 from .dataloader import DataLoader, get_worker_info
 from .dataset import (
@@ -19,4 +21,3 @@ from .sampler import (
     SubsetRandomSampler,
     WeightedRandomSampler,
 )
-from . import dataloader, dataset, sampler

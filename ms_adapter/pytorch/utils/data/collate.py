@@ -1,4 +1,5 @@
 """Making one batch of many samples, and tensors of what samples hold."""
+
 import copy
 from collections.abc import Mapping, MutableMapping, MutableSequence, Sequence
 
@@ -45,7 +46,7 @@ def _map_sequence(sequence, new):
 
 def default_convert(data):
     """Tensors in place of NumPy arrays and numbers, within containers too; the rest stays as it is."""
-    if isinstance(data, torch.Tensor) or isinstance(data, (str, bytes)):
+    if isinstance(data, (torch.Tensor, str, bytes)):
         return data
     if _is_numpy(data):
         return torch.as_tensor(data) if _holds_numbers(data) else data
@@ -88,7 +89,8 @@ def collate(batch, *, collate_fn_map=None):
 def _collate_tensors(batch, *, collate_fn_map=None):
     if batch[0].layout != torch.strided:
         raise RuntimeError(
-            "Batches of sparse tensors are not currently supported by the default collate_fn; please provide a custom "
+            "Batches of sparse tensors are not currently supported by the default collate_fn; please provide "
+            "a custom "
             "collate_fn to handle them appropriately."
         )
     return torch.stack(batch, 0)
@@ -131,7 +133,8 @@ def _collate_numpy_scalars(batch, *, collate_fn_map=None):
 
 
 def default_collate(batch):
-    """Stack the samples of a batch: tensors, arrays and numbers along a new first dimension, within containers too.
+    """Stack the samples of a batch: tensors, arrays and numbers along a new first dimension, within
+    containers too.
 
     >>> default_collate([{"x": 1}, {"x": 2}])
     {'x': tensor([1, 2])}

@@ -1,4 +1,5 @@
 """DataLoader: samples in batches, in the order a sampler gives, in this process."""
+
 import itertools
 import warnings
 
@@ -20,7 +21,7 @@ class _InfiniteConstantSampler(Sampler):
 
 def get_worker_info():
     """What a worker process knows of itself; ``None`` in the main process, where all loading happens."""
-    return None
+    return
 
 
 class DataLoader:
@@ -47,10 +48,26 @@ class DataLoader:
         return cls
 
     def __init__(
-        self, dataset, batch_size=1, shuffle=None, sampler=None, batch_sampler=None, num_workers=0, collate_fn=None,
-        pin_memory=False, drop_last=False, timeout=0, worker_init_fn=None, multiprocessing_context=None, generator=None,
-        *, prefetch_factor=None, persistent_workers=False, pin_memory_device="", in_order=True,
-    ):  # fmt: skip
+        self,
+        dataset,
+        batch_size=1,
+        shuffle=None,
+        sampler=None,
+        batch_sampler=None,
+        num_workers=0,
+        collate_fn=None,
+        pin_memory=False,
+        drop_last=False,
+        timeout=0,
+        worker_init_fn=None,
+        multiprocessing_context=None,
+        generator=None,
+        *,
+        prefetch_factor=None,
+        persistent_workers=False,
+        pin_memory_device="",
+        in_order=True,
+    ):
         _check_workers(num_workers, timeout, prefetch_factor, persistent_workers, multiprocessing_context)
         self.dataset = dataset
         self.num_workers = num_workers
@@ -65,7 +82,8 @@ class DataLoader:
         self.generator = generator
         if pin_memory and not torch.cuda.is_available():
             warnings.warn(
-                "'pin_memory' argument is set as true but no accelerator is found, then device pinned memory won't be "
+                "'pin_memory' argument is set as true but no accelerator is found, then device pinned memory "
+                "won't be "
                 "used.",
                 stacklevel=2,
             )
@@ -126,12 +144,14 @@ def _check_workers(num_workers, timeout, prefetch_factor, persistent_workers, mu
         raise ValueError("timeout option should be non-negative")
     if num_workers > 0:
         raise NotImplementedError(
-            f"DataLoader: num_workers={num_workers} is not supported yet: loading in worker processes comes with a later "
+            f"DataLoader: num_workers={num_workers} is not supported yet: loading in worker processes comes "
+            f"with a later "
             "version. Use num_workers=0: the batches are the same."
         )
     if prefetch_factor is not None:
         raise ValueError(
-            "prefetch_factor option could only be specified in multiprocessing. let num_workers > 0 to enable "
+            "prefetch_factor option could only be specified in multiprocessing. let num_workers > 0 to "
+            "enable "
             "multiprocessing, otherwise set prefetch_factor to None."
         )
     if persistent_workers:
@@ -145,10 +165,14 @@ def _check_workers(num_workers, timeout, prefetch_factor, persistent_workers, mu
 
 def _check_stream(shuffle, sampler, batch_sampler):
     if shuffle:
-        raise ValueError(f"DataLoader with IterableDataset: expected unspecified shuffle option, but got {shuffle=}")
+        raise ValueError(
+            f"DataLoader with IterableDataset: expected unspecified shuffle option, but got {shuffle=}"
+        )
     for name, given in (("sampler", sampler), ("batch_sampler", batch_sampler)):
         if given is not None:
-            raise ValueError(f"DataLoader with IterableDataset: expected unspecified {name} option, but got {given}")
+            raise ValueError(
+                f"DataLoader with IterableDataset: expected unspecified {name} option, but got {given}"
+            )
 
 
 def _check_sampling(shuffle, sampler, batch_sampler, batch_size, drop_last):
@@ -186,7 +210,8 @@ class _Pass:
         promised = self._loader._length_of_stream
         if promised is not None and self._yielded > len(self._loader):
             warnings.warn(
-                f"Length of IterableDataset {self._loader.dataset} was reported to be {promised} (when accessing "
+                f"Length of IterableDataset {self._loader.dataset} was reported to be {promised} (when "
+                f"accessing "
                 f"len(dataloader)), but {self._yielded} samples have been fetched. ",
                 stacklevel=2,
             )
@@ -221,4 +246,3 @@ def _fetcher(loader, stream):
         return loader.collate_fn(samples)
 
     return single if loader.batch_sampler is None else batch
-

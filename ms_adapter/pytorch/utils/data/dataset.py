@@ -1,4 +1,5 @@
 """Datasets: samples by index, or as a stream."""
+
 import bisect
 import itertools
 import math
@@ -7,9 +8,15 @@ import warnings
 import ms_adapter.pytorch as torch
 
 __all__ = [
-    "ChainDataset", "ConcatDataset", "Dataset", "IterableDataset", "StackDataset", "Subset", "TensorDataset",
+    "ChainDataset",
+    "ConcatDataset",
+    "Dataset",
+    "IterableDataset",
+    "StackDataset",
+    "Subset",
+    "TensorDataset",
     "random_split",
-]  # fmt: skip
+]
 
 
 class Dataset:
@@ -164,6 +171,7 @@ def _lengths_of_shares(total, shares):
     for number, length in enumerate(lengths):
         if length == 0:
             warnings.warn(
-                f"Length of split at index {number} is 0. This might result in an empty dataset.", stacklevel=3
+                f"Length of split at index {number} is 0. This might result in an empty dataset.",
+                stacklevel=3,
             )
     return lengths

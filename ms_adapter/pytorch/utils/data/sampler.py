@@ -1,11 +1,17 @@
 """Samplers: the order in which a loader takes samples, and how it groups them."""
+
 import itertools
 
 import ms_adapter.pytorch as torch
 
 __all__ = [
-    "BatchSampler", "RandomSampler", "Sampler", "SequentialSampler", "SubsetRandomSampler", "WeightedRandomSampler",
-]  # fmt: skip
+    "BatchSampler",
+    "RandomSampler",
+    "Sampler",
+    "SequentialSampler",
+    "SubsetRandomSampler",
+    "WeightedRandomSampler",
+]
 
 _CHUNK = 32  # draws at a time with replacement: part of PyTorch's stream
 
@@ -50,7 +56,9 @@ class RandomSampler(Sampler):
         self._num_samples = num_samples
         self.generator = generator
         if not isinstance(self.num_samples, int) or self.num_samples <= 0:
-            raise ValueError(f"num_samples should be a positive integer value, but got num_samples={self.num_samples}")
+            raise ValueError(
+                f"num_samples should be a positive integer value, but got num_samples={self.num_samples}"
+            )
 
     @property
     def num_samples(self):
@@ -65,7 +73,9 @@ class RandomSampler(Sampler):
             generator.manual_seed(int(torch.empty((), dtype=torch.int64).random_().item()))
         if self.replacement:
             for size in [_CHUNK] * (count // _CHUNK) + [count % _CHUNK]:
-                yield from torch.randint(high=n, size=(size,), dtype=torch.int64, generator=generator).tolist()
+                yield from torch.randint(
+                    high=n, size=(size,), dtype=torch.int64, generator=generator
+                ).tolist()
         else:
             for take in [n] * (count // n) + [count % n]:
                 yield from torch.randperm(n, generator=generator).tolist()[:take]

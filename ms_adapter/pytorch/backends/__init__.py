@@ -1,0 +1,3 @@
+"""torch.backends: which libraries compute, and their switches."""
+
+from . import cpu, cuda, cudnn, mkl, mkldnn, mps, openmp
