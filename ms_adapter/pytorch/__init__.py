@@ -1,9 +1,9 @@
 """PyTorch's names and behaviour on ms_adapter's core: ``import ms_adapter.pytorch as torch``.
 
 Operators come from the registry (``_operators.install``), types from the core; what is Python lives in the
-modules beside this one. Modules of the face say ``import ms_adapter.pytorch as torch`` and use ``torch`` when
-called.
+modules beside this one. Those say ``import ms_adapter.pytorch as torch`` and use ``torch`` when called.
 """
+# ruff: noqa: I001 - the parts are imported in the order in which they need each other
 
 import math as _math
 
@@ -14,30 +14,17 @@ Tensor = _C.Tensor
 dtype, device, Size, layout, memory_format = _C.dtype, _C.device, _C.Size, _C.layout, _C.memory_format
 Generator, finfo, iinfo = _C.Generator, _C.finfo, _C.iinfo
 UntypedStorage = _C.UntypedStorage
-globals().update(_C.dtypes, **_C.layouts, **_C.memory_formats)
+globals().update(**_C.dtypes, **_C.layouts, **_C.memory_formats)
 float, double, half = _C.dtypes["float32"], _C.dtypes["float64"], _C.dtypes["float16"]
 long, int, short = _C.dtypes["int64"], _C.dtypes["int32"], _C.dtypes["int16"]
 cfloat, cdouble = _C.dtypes["complex64"], _C.dtypes["complex128"]
 pi, e, inf, nan, newaxis = _math.pi, _math.e, _math.inf, _math.nan, None
 
-# ---- Python parts, in the order in which they need each other --------------------------------------
-from . import (
-    __future__,
-    _basics,
-    _tensor,
-    _utils,
-    autograd,
-    backends,
-    cuda,
-    nn,
-    optim,
-    random,
-    serialization,
-    storage,
-    testing,
-    utils,
-    version,
-)
+# ---- Python parts ----------------------------------------------------------------------------------
+from . import version
+from .version import __version__
+from . import __future__
+from .autograd.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
 from ._basics import (
     are_deterministic_algorithms_enabled,
     compile,
@@ -58,13 +45,14 @@ from ._basics import (
     typename,
     use_deterministic_algorithms,
 )
-from ._tensor_str import set_printoptions
-from .autograd.anomaly_mode import set_detect_anomaly as _set_detect_anomaly
-from .autograd.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
-from .random import default_generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state
-from .serialization import load, save
+from . import autograd, random, storage, utils
+from .random import default_generator, fork_rng, get_rng_state, initial_seed, manual_seed, seed, set_rng_state
 from .storage import TypedStorage
-from .version import __version__
+from ._tensor_str import set_printoptions
+from . import _tensor, _utils
+from . import nn, optim
+from . import backends, cuda, serialization, testing
+from .serialization import load, save
 
 globals().update(storage.storage_classes())
 _C.install_tensor_methods(_tensor.METHODS)

@@ -7,7 +7,7 @@ from collections import OrderedDict
 import ms_adapter.pytorch as torch
 from ms_adapter import _C
 
-from ...utils.hooks import BackwardHook
+from ...utils.hooks import BackwardHook, RemovableHandle  # noqa: F401 - imported from here by libraries
 from ..parameter import Buffer, Parameter
 from . import _hooks
 from ._convert import Convert
@@ -31,7 +31,7 @@ from ._hooks import (
     register_module_module_registration_hook,
     register_module_parameter_registration_hook,
 )
-from ._state import State
+from ._state import _EXTRA_STATE_KEY_SUFFIX, State, _IncompatibleKeys  # noqa: F401 - as above
 from ._walk import Walk
 
 __all__ = [
