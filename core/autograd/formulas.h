@@ -45,4 +45,14 @@ std::tuple<Tensor, Tensor> linear_backward(const Tensor& grad, const Tensor& inp
 // The gradient of a bias: the sum over all dimensions but the second.
 Tensor sum_to_channels(const Tensor& grad);
 
+// Gradients of functions of one number and powers.
+Tensor pow_backward(const Tensor& grad, const Tensor& input, const Tensor& exponent);
+Tensor pow_backward_exponent(const Tensor& grad, const Tensor& input, const Tensor& exponent, const Tensor& result);
+Tensor sgn_backward(const Tensor& grad, const Tensor& input, const Tensor& sign);
+Tensor mish_backward(const Tensor& grad, const Tensor& input);
+// Second derivatives: `grad` is that of the backward's result, `grad_output` what it was given.
+Tensor silu_double_backward(const Tensor& grad, const Tensor& grad_output, const Tensor& input);
+Tensor gelu_erf_double_backward(const Tensor& grad, const Tensor& grad_output, const Tensor& input);
+Tensor gelu_tanh_double_backward(const Tensor& grad, const Tensor& grad_output, const Tensor& input);
+
 }  // namespace msa::formulas

@@ -1,0 +1,39 @@
+// Elementwise operators composed of others.
+#include "generated/composed.h"
+#include "generated/ops.h"
+
+namespace msa::composed {
+
+Tensor clamp(const Tensor& input, const Tensor& min, const Tensor& max) {
+  MSA_REQUIRE(min.defined() || max.defined(), Runtime, "clamp: At least one of 'min' or 'max' must not be None");
+  if (!max.defined()) return ops::clamp_min(input, min);
+  if (!min.defined()) return ops::clamp_max(input, max);
+  return ops::clamp_between(input, min, max);
+}
+
+Tensor div_tensor_mode(const Tensor& input, const Tensor& other, OptStr rounding_mode) {
+  if (!rounding_mode) return ops::div(input, other);
+  if (*rounding_mode == "floor") return ops::div_floor(input, other);
+  MSA_REQUIRE(*rounding_mode == "trunc", Runtime, "div: rounding_mode must be None, 'trunc' or 'floor', but got '",
+              *rounding_mode, "'");
+  return ops::div_trunc(input, other);
+}
+
+Tensor float_power(const Tensor& input, const Tensor& exponent) {
+  bool complex = is_complex(input.dtype()) || is_complex(exponent.dtype());
+  DType dtype = complex ? DType::C128 : DType::F64;
+  return ops::pow(ops::to_dtype(input, dtype), ops::to_dtype(exponent, dtype));
+}
+
+Tensor gelu(const Tensor& input, std::string_view approximate) {
+  if (approximate == "tanh") return ops::gelu_tanh(input);
+  MSA_REQUIRE(approximate == "none", Runtime, "gelu: approximate must be 'none' or 'tanh', got '", approximate, "'");
+  return ops::gelu_erf(input);
+}
+
+Tensor positive(const Tensor& input) {
+  MSA_REQUIRE(input.dtype() != DType::Bool, Runtime, "positive: The `+` operator, on a bool tensor is not supported.");
+  return input;
+}
+
+}  // namespace msa::composed
