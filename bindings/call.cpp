@@ -58,6 +58,7 @@ Owned make_functions() {
   return functions;
 }
 
+PyObject* module = nullptr;     // _C
 PyObject* functions = nullptr;  // {public dotted name: builtin}, lives as long as the process
 
 const Binding* find(const Binding* bindings, size_t n, const char* name) {
@@ -112,18 +113,20 @@ Owned callable_of(const Binding& binding, bool method) {
 }
 
 PyObject* call_function_override(const char* name, const Arguments& given) {
-  return dispatch_torch_function(PyDict_GetItemString(functions, name), given);
+  Owned function = checked(PyObject_GetAttrString(module, name));
+  return dispatch_torch_function(function.get(), given);
 }
 
 void add_functions(PyMethodDef* table) {
   Owned torch = checked(PyUnicode_FromString("torch"));
   for (; table->ml_name; ++table) {
     Owned function = checked(PyCFunction_NewEx(table, nullptr, torch.get()));
-    checked(PyDict_SetItemString(functions, table->ml_name, function.get()));
+    checked(PyModule_AddObjectRef(module, table->ml_name, function.get()));
   }
 }
 
-void init_calls(PyObject* module) {
+void init_calls(PyObject* m) {
+  module = m;
   functions = make_functions().release();
   checked(PyModule_AddObjectRef(module, "functions", functions));
   for (size_t i = 0; i < n_method_bindings; ++i) {

@@ -17,6 +17,6 @@ const Binding& require_function(const char* name);
 // NotImplemented instead of a TypeError when no overload takes the arguments.
 PyObject* call_operator(const Binding& binding, PyObject* self, PyObject* other);
 
-void init_calls(PyObject* module);
+void init_calls(PyObject* m);
 
 }  // namespace msa::py

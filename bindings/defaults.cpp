@@ -6,11 +6,18 @@
 #include "bindings/types/types.h"
 #include "core/dispatch/elementwise.h"
 #include "core/dispatch/options.h"
+#include "kernels/cpu/isa.h"
 #include "kernels/cpu/threads.h"
 
 namespace msa::py {
 
 namespace {
+
+PyObject* capability(const Arguments& given) {
+  constexpr const char* kNames[] = {"DEFAULT", "AVX2", "AVX512"};  // in the order of cpu::Isa
+  take_arguments("cpu_capability", given, {}, nullptr);
+  return PyUnicode_FromString(kNames[static_cast<int>(cpu::isa())]);
+}
 
 DType dtype_argument(const char* who, PyObject* o) {
   DType t;
@@ -95,6 +102,7 @@ PyMethodDef functions[] = {
     function<"set_default_device", set_device>("set_default_device(device): where new tensors go."),
     function<"get_num_threads", get_threads>("Threads that kernels use."),
     function<"set_num_threads", set_threads>("set_num_threads(int): threads that kernels use."),
+    function<"cpu_capability", capability>("The instruction set that kernels use."),
     function<"promote_types", promote>("promote_types(type1, type2): the smallest dtype that holds both."),
     function<"can_cast", castable>("can_cast(from_, to): whether out= of dtype `to` may take `from_`."),
     function<"result_type", common_type>("result_type(tensor1, tensor2): the dtype that arithmetic on both gives."),

@@ -1,4 +1,5 @@
 // The extension module ms_adapter._C: each part adds itself, types before what uses them.
+#include "bindings/autograd/autograd.h"
 #include "bindings/call.h"
 #include "bindings/defaults.h"
 #include "bindings/errors.h"
@@ -81,6 +82,7 @@ PyObject* make_module() {
   init_numpy();
   init_defaults();
   init_generator(m);
+  init_autograd(m);
   return module.release();
 }
 

@@ -22,7 +22,7 @@ PyMethodDef function(const char* doc) {
   return {name.text, fastcall(function_entry<name, body>), METH_FASTCALL | METH_KEYWORDS, doc};
 }
 
-// Puts the functions of a null-terminated table into `_C.functions`, beside the registry's.
+// Adds the functions of a null-terminated table to `_C`.
 void add_functions(PyMethodDef* table);
 
 }  // namespace msa::py

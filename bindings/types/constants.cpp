@@ -47,7 +47,9 @@ template <size_t N>
 void add_constants(PyObject* module, PyTypeObject& type, const char* name, ConstantObject (&constants)[N]) {
   checked(PyType_Ready(&type));
   checked(PyModule_AddObjectRef(module, name, as_object(&type)));
-  for (ConstantObject& c : constants) checked(PyModule_AddObjectRef(module, c.name, as_object(&c)));
+  Owned names = checked(PyDict_New());
+  for (ConstantObject& c : constants) checked(PyDict_SetItemString(names.get(), c.name, as_object(&c)));
+  checked(PyModule_AddObjectRef(module, cat(name, "s").c_str(), names.get()));
 }
 
 }  // namespace

@@ -81,11 +81,13 @@ bool to_dtype(PyObject* o, DType& out) {
 void init_dtype(PyObject* module) {
   checked(PyType_Ready(&dtype_type));
   checked(PyModule_AddObjectRef(module, "dtype", as_object(&dtype_type)));
+  Owned names = checked(PyDict_New());
   for (int i = 0; i < kDTypes; ++i) {
     PyObject_Init(as_object(&objects[i]), &dtype_type);
     objects[i].value = static_cast<DType>(i);
-    checked(PyModule_AddObjectRef(module, dtype_infos[i].name.data(), as_object(&objects[i])));
+    checked(PyDict_SetItemString(names.get(), dtype_infos[i].name.data(), as_object(&objects[i])));
   }
+  checked(PyModule_AddObjectRef(module, "dtypes", names.get()));
 }
 
 }  // namespace msa::py
