@@ -40,6 +40,9 @@ def _alias_loaded_modules() -> None:
     for name, module in list(sys.modules.items()):
         if name.startswith(FACE + "."):
             sys.modules.setdefault("torch" + name[len(FACE) :], module)
+    identity = sys.modules.get(FACE + "._identity")
+    if identity is not None:
+        identity.speak_as_torch()
 
 
 class _Distribution(importlib.metadata.Distribution):

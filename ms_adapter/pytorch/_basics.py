@@ -7,7 +7,6 @@ from ms_adapter import _C
 
 from . import storage as _storage
 
-_default_device = None
 _said_compile = False
 
 
@@ -30,42 +29,9 @@ def typename(obj, /):
     return cls.__qualname__ if module in ("builtins", None) else f"{module}.{cls.__qualname__}"
 
 
-def get_default_dtype():
-    """The dtype of new floating-point tensors."""
-    return _C.get_default_dtype()
-
-
-def set_default_dtype(d, /):
-    """Set the dtype of new floating-point tensors.
-
-    >>> import ms_adapter.pytorch as torch
-    >>> torch.set_default_dtype(torch.float64)
-    >>> torch.tensor(1.5).dtype
-    torch.float64
-    >>> torch.set_default_dtype(torch.float32)
-    """
-    _C.set_default_dtype(d)
-
-
 def set_default_tensor_type(t, /):
     """The older way to set the default dtype: a type such as "torch.DoubleTensor"."""
-    set_default_dtype(_storage.dtype_of_type_name(t) if isinstance(t, str) else t.dtype)
-
-
-def get_default_device():
-    """The device of new tensors."""
-    return _default_device or torch.device("cpu")
-
-
-def set_default_device(device):
-    """Set the device of new tensors; only ``cpu`` for now."""
-    global _default_device
-    chosen = None if device is None else torch.device(device)
-    if chosen is not None and chosen.type != "cpu":
-        raise NotImplementedError(
-            f"torch.set_default_device({device!r}) is not supported yet: give device= where tensors are made."
-        )
-    _default_device = chosen
+    torch.set_default_dtype(_storage.dtype_of_type_name(t) if isinstance(t, str) else t.dtype)
 
 
 def use_deterministic_algorithms(mode, *, warn_only=False):

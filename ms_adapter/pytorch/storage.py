@@ -130,14 +130,15 @@ class TypedStorage:
         return f"{_stem(self.dtype)}Storage"
 
     def __reduce__(self):
-        return _from_bytes, (bytes(memoryview(self._untyped_storage)), self.dtype)
+        name = str(self.dtype).removeprefix("torch.")
+        return _from_bytes, (bytes(memoryview(self._untyped_storage)), name)
 
 
-def _from_bytes(data, dtype):
+def _from_bytes(data, dtype_name):
     """A typed storage holding ``data``: how plain pickles carry storages."""
     storage = UntypedStorage(len(data))
     memoryview(storage).cast("B")[:] = data
-    return TypedStorage(wrap_storage=storage, dtype=dtype)
+    return TypedStorage(wrap_storage=storage, dtype=getattr(torch, dtype_name))
 
 
 class _LegacyStorageMeta(type):

@@ -66,6 +66,9 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
         return _utils._rebuild_parameter, (self.data, self.requires_grad, hooks)
 
 
+getattr(_C, "set_parameter_type", lambda cls: None)(Parameter)
+
+
 class _BufferMeta(type(Tensor)):
     """Lets ``isinstance(t, Buffer)`` see the mark: a buffer is otherwise a plain tensor."""
 

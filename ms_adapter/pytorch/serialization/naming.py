@@ -31,10 +31,20 @@ class Pickler(pickle._Pickler):
 
     dispatch = pickle._Pickler.dispatch.copy()
 
+    def _save_constant(self, obj):
+        self._write_global(_THEIRS, str(obj).removeprefix("torch."), obj)
+
+    def _save_layout(self, obj):
+        self.save_reduce(torch.serialization._get_layout, (str(obj),), obj=obj)
+
+    def _save_size(self, obj):
+        self.save_reduce(torch.Size, (tuple(obj),), obj=obj)
+
+    def _save_device(self, obj):
+        args = (obj.type,) if obj.index is None else (obj.type, obj.index)
+        self.save_reduce(torch.device, args, obj=obj)
+
     def save_global(self, obj, name=None):
-        if isinstance(obj, (torch.dtype, torch.memory_format)):
-            self._write_global(_THEIRS, str(obj).removeprefix("torch."), obj)
-            return
         module = torch_name(getattr(obj, "__module__", None) or "")
         if not module.startswith(_THEIRS):
             super().save_global(obj, name)
@@ -51,6 +61,15 @@ class Pickler(pickle._Pickler):
         else:
             self.save_global(obj)
 
+    dispatch.update(
+        {
+            torch.dtype: _save_constant,
+            torch.memory_format: _save_constant,
+            torch.layout: _save_layout,
+            torch.Size: _save_size,
+            torch.device: _save_device,
+        }
+    )
     dispatch[FunctionType] = save_global
     dispatch[type] = save_type
 
