@@ -11,9 +11,14 @@ from ms_adapter import _C
 
 # ---- the core's types and constants: everything below may use them while it is imported ------------
 _PRIVATE = {"autograd", "functions", "install_tensor_methods", "set_parameter_type"}
-globals().update({name: getattr(_C, name) for name in dir(_C) if name[0] != "_" and name not in _PRIVATE})
-double, half, long, short = _C.float64, _C.float16, _C.int64, _C.int16
-float, int, cfloat, cdouble = _C.float32, _C.int32, _C.complex64, _C.complex128
+for _name in dir(_C):
+    if _name[0] != "_" and _name not in _PRIVATE:
+        _value = getattr(_C, _name)
+        globals().update(
+            _value if isinstance(_value, dict) else {_name: _value}
+        )  # dtypes and the like by name
+double, half, long, short = _C.dtypes["float64"], _C.dtypes["float16"], _C.dtypes["int64"], _C.dtypes["int16"]
+float, int, cfloat, cdouble = (_C.dtypes[name] for name in ("float32", "int32", "complex64", "complex128"))
 pi, e, inf, nan, newaxis = _math.pi, _math.e, _math.inf, _math.nan, None
 
 # ---- Python parts ----------------------------------------------------------------------------------

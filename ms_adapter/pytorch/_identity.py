@@ -12,7 +12,7 @@ _renamed = set()  # modules whose classes speak as PyTorch's already
 
 def _constant(name):
     """A dtype, layout or memory format by its name."""
-    return getattr(_C, name)
+    return getattr(sys.modules[_OURS], name)
 
 
 def _reduce_constant(constant):
@@ -39,12 +39,12 @@ _REDUCERS = {
 
 
 def pickle_under_own_names():
-    """Let plain pickles find the core's constants where ``torch`` is not us: they call themselves torch.float32."""
+    """Let plain pickles find the core's constants where ``torch``, as they name themselves, is not us."""
     copyreg.dispatch_table.update(_REDUCERS)
 
 
 def speak_as_torch():
-    """Name PyTorch's modules in our classes and functions, so that names and pickles read, and travel, as its own.
+    """Name PyTorch's modules in our classes and functions, so that names and pickles read as its own.
 
     For the runner, where those names lead to us. Parts of the face that are loaded later need another call.
     """
