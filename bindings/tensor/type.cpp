@@ -7,7 +7,7 @@
 
 #include "bindings/tensor/methods.h"
 #include "bindings/tensor/tensor.h"
-#include "core/autograd/meta.h"
+#include "core/autograd/accumulate.h"
 
 namespace msa::py {
 
@@ -117,6 +117,7 @@ int visit_impl(TensorImpl* impl, visitproc visit, void* arg) {
   if (int stop = visit_tensor(meta->grad, visit, arg)) return stop;
   if (!visit_node) return 0;
   if (Node* node = meta->grad_fn.get(); node && node->refs == 1) return visit_node(node, visit, arg);
+  if (Node* node = meta->accumulator; node && node->refs == 0) return visit_node(node, visit, arg);
   return 0;
 }
 
@@ -134,7 +135,9 @@ int clear(PyObject* self) {
   TensorImpl* impl = o->tensor.impl();
   if (impl && !impl->owns_python && impl->refs == 1 && impl->meta) {
     Tensor grad = std::move(impl->meta->grad);
-    Ref<Node> node = std::move(impl->meta->grad_fn);
+    Ref<Node> node = impl->meta->exchange_history({}, 0);
+    std::unique_ptr<NodeHooks> hooks;
+    if (AccumulateGrad* leaf = impl->meta->accumulator; leaf && leaf->refs == 0) hooks = std::move(leaf->hooks);
   }
   return 0;
 }

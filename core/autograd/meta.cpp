@@ -8,9 +8,19 @@
 namespace msa {
 
 AutogradMeta::~AutogradMeta() {
-  if (retains_grad && grad_fn && grad_fn->hooks)
-    std::erase_if(grad_fn->hooks->retained, [this](auto& r) { return r.tensor == owner; });
+  if (retains_grad) exchange_history({}, 0);
   delete accumulator;
+}
+
+Ref<Node> AutogradMeta::exchange_history(Ref<Node> node, uint32_t nr) {
+  if (__builtin_expect(retains_grad, 0)) {
+    if (grad_fn && grad_fn->hooks)
+      std::erase_if(grad_fn->hooks->retained, [this](auto& r) { return r.tensor == owner; });
+    retains_grad = static_cast<bool>(node);
+    if (node) node->ensure_hooks().retained.push_back({nr, owner});
+  }
+  output_nr = nr;
+  return std::exchange(grad_fn, std::move(node));
 }
 
 AutogradMeta& ensure_meta(TensorImpl* t) {
@@ -54,8 +64,7 @@ void set_history(Tensor& out, const Ref<Node>& node) {
   const uint32_t nr = node->add_output(out);
   if (!is_inexact(out.dtype())) return;
   AutogradMeta& m = ensure_meta(out.impl());
-  m.grad_fn = node;
-  m.output_nr = nr;
+  m.exchange_history(node, nr);
   if (m.base) m.grad_fn_version = out.version();
 }
 
@@ -87,9 +96,8 @@ void detach_(Tensor& t) {
   AutogradMeta& m = *t->meta;
   MSA_REQUIRE(!m.base, Runtime,
               "Can't detach views in-place. Use detach() instead, or assign the detached tensor.");
-  m.grad_fn.reset();
-  m.output_nr = 0;
-  m.requires_grad = m.retains_grad = false;
+  m.exchange_history({}, 0);
+  m.requires_grad = false;
 }
 
 Tensor data_alias(const Tensor& t) {

@@ -24,6 +24,10 @@ struct AutogradMeta {
   AccumulateGrad* accumulator = nullptr;
   TensorImpl* owner = nullptr;
   ~AutogradMeta();
+
+  // Gives the tensor a history, output `nr` of `node` (null: none); retain_grad() goes with it.
+  // Returns the history before.
+  Ref<Node> exchange_history(Ref<Node> node, uint32_t nr);
 };
 
 AutogradMeta& ensure_meta(TensorImpl* t);

@@ -68,13 +68,6 @@ Tensor track_view(Tensor out, const Tensor& input, ViewOrigin origin) {
   fail(ErrorKind::Runtime, text);
 }
 
-// The tensor's history is about to become output 0 of `to`; retain_grad() goes with it.
-void move_retained(const AutogradMeta& m, Node* to) {
-  if (!m.retains_grad || !m.grad_fn || m.grad_fn.get() == to) return;
-  std::erase_if(m.grad_fn->hooks->retained, [&](auto& r) { return r.tensor == m.owner; });
-  to->ensure_hooks().retained.push_back({0, m.owner});
-}
-
 }  // namespace
 
 Tensor make_view(const Tensor& input, const Layout& layout, ViewOrigin origin) {
@@ -102,10 +95,7 @@ const Ref<Node>& grad_fn(const Tensor& t) {
   // The base was changed since: the view's values now come from the base's new history.
   GradMode on(true);
   Tensor fresh = replay_view(base, t.layout(), t.dtype());
-  Ref<Node> fn = fresh->meta->grad_fn;
-  move_retained(m, fn.get());
-  m.grad_fn = std::move(fn);
-  m.output_nr = 0;
+  m.exchange_history(fresh->meta->grad_fn, 0);
   m.grad_fn_version = t.version();
   return m.grad_fn;
 }
@@ -208,10 +198,7 @@ void rebase_history(Tensor& self, const Ref<Node>& node) {
   AutogradMeta& m = ensure_meta(self.impl());
   Tensor changed = m.base ? Tensor(m.base) : self;
   Ref<Node> fn = m.base ? Ref<Node>(new CopySlices(changed, self, node)) : node;
-  AutogradMeta& changed_meta = ensure_meta(changed.impl());
-  move_retained(changed_meta, fn.get());
-  changed_meta.grad_fn = std::move(fn);
-  changed_meta.output_nr = 0;
+  ensure_meta(changed.impl()).exchange_history(std::move(fn), 0);
   if (!m.base) return;
   m.grad_fn_version = self.version() - 1;  // out of date: made anew from the base's history
   grad_fn(self);
