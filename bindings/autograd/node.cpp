@@ -161,7 +161,8 @@ PyTypeObject* type_named(const char* name) {
   if (!type) {
     const char* last = std::strrchr(name, ':');
     // Python before 3.12 keeps the spec's name: it must outlive the type.
-    type = make_type((new std::string(last ? last + 1 : name))->c_str(), node_type);
+    auto* full = new std::string("builtins.");
+    type = make_type(full->append(last ? last + 1 : name).c_str(), node_type);
   }
   return type;
 }
