@@ -198,7 +198,9 @@ def emit_record(node: Node) -> list[str]:
         elif how == "plain":
             lines.append(f"  node->{name} = {name};")
     for name, (tensor, prop) in properties(node).items():
-        if any(p.cpp == tensor for p in row.params):
+        if prop == "list_sizes":
+            lines.append(f"  for (const Tensor& t : {tensor}) node->{name}.push_back(t.sizes());")
+        elif any(p.cpp == tensor for p in row.params):
             lines.append(f"  if ({tensor}.defined()) node->{name} = {tensor}.{PROPERTIES[prop][0]};")
     body = "\n".join(lines[1:])
     inside = re.sub(r"node->\w+", "", body)

@@ -17,7 +17,8 @@ COMPARE = {ast.Eq: ("==", "eq"), ast.NotEq: ("!=", "ne"), ast.Lt: ("<", "lt"), a
 # Read from a tensor without keeping it: (C++ of a live tensor, C++ type, type in formulas).
 PROPERTIES = {"sizes": ("sizes()", "Dims", "int[]"), "strides": ("strides()", "Dims", "int[]"), "dtype": ("dtype()", "DType", "dtype"),
               "dim": ("dim()", "int64_t", "int"), "numel": ("numel()", "int64_t", "int"),
-              "offset": ("offset()", "int64_t", "int"), "device": ("device()", "Device", "device?")}
+              "offset": ("offset()", "int64_t", "int"), "device": ("device()", "Device", "device?"),
+              "list_sizes": ("", "std::vector<Dims>", "opaque")}
 PLAIN = {"int", "float", "bool", "int?", "float?", "bool?"}
 CPP_TO_TYPE = {"constTensor&": "Tensor", "Tensor": "Tensor", "int64_t": "int", "double": "float", "bool": "bool", "constScalar&": "Scalar",
                "constDims&": "int[]", "DType": "dtype", "std::string_view": "str", "constTensorList&": "Tensor[]",
@@ -130,6 +131,9 @@ class Compiler:
     def on_Attribute(self, node: ast.Attribute) -> Term:
         if node.attr not in PROPERTIES or not isinstance(node.value, ast.Name):
             raise self.fault(f"'{ast.unparse(node)}': only {sorted(PROPERTIES)} of a named tensor can be read")
+        if node.attr == "sizes" and node.value.id in self.names and self.names[node.value.id].type == "Tensor[]":
+            self.properties[f"{node.value.id}_sizes"] = (node.value.id, "list_sizes")
+            return Term(f"{node.value.id}_sizes", "opaque")
         name, (live, _, type_) = node.value.id, PROPERTIES[node.attr]
         if name not in self.names or self.names[name].type not in ("Tensor", "Tensor?"):
             raise self.fault(f"'{name}' is not a tensor of this row")

@@ -55,4 +55,10 @@ Tensor silu_double_backward(const Tensor& grad, const Tensor& grad_output, const
 Tensor gelu_erf_double_backward(const Tensor& grad, const Tensor& grad_output, const Tensor& input);
 Tensor gelu_tanh_double_backward(const Tensor& grad, const Tensor& grad_output, const Tensor& input);
 
+// The gradients of indexing: the incoming one added at the places it was read from.
+Tensor index_backward(const Tensor& grad, const Dims& sizes, const TensorList& indices);
+Tensor gather_backward(const Tensor& grad, const Dims& sizes, int64_t dim, const Tensor& index);
+Tensor index_select_backward(const Tensor& grad, const Dims& sizes, int64_t dim, const Tensor& index);
+TensorList cat_backward(const Tensor& grad, const std::vector<Dims>& sizes, int64_t dim);
+
 }  // namespace msa::formulas

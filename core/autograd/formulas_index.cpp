@@ -1,0 +1,31 @@
+// Gradient helpers of indexing and joining.
+#include "core/autograd/formulas.h"
+#include "generated/ops.h"
+
+namespace msa::formulas {
+
+Tensor index_backward(const Tensor& grad, const Dims& sizes, const TensorList& indices) {
+  return ops::index_put(ops::zeros(sizes, grad.dtype(), grad.device()), indices, grad, true);
+}
+
+Tensor gather_backward(const Tensor& grad, const Dims& sizes, int64_t dim, const Tensor& index) {
+  return ops::scatter_add(ops::zeros(sizes, grad.dtype(), grad.device()), dim, index, grad);
+}
+
+Tensor index_select_backward(const Tensor& grad, const Dims& sizes, int64_t dim, const Tensor& index) {
+  return ops::index_add(ops::zeros(sizes, grad.dtype(), grad.device()), dim, index, grad);
+}
+
+TensorList cat_backward(const Tensor& grad, const std::vector<Dims>& sizes, int64_t dim) {
+  TensorList out;
+  int64_t start = 0;
+  for (const Dims& s : sizes) {
+    bool skipped = s.size() == 1 && s[0] == 0;  // an empty vector joins anything
+    int64_t length = skipped ? 0 : s[wrap_dim(dim, static_cast<int64_t>(s.size()))];
+    out.push_back(skipped ? ops::zeros(s, grad.dtype(), grad.device()) : ops::narrow(grad, dim, start, length));
+    start += length;
+  }
+  return out;
+}
+
+}  // namespace msa::formulas

@@ -1,0 +1,115 @@
+// gather and scatter: one index for each element, along one dimension.
+#include <atomic>
+
+#include "core/base/lock.h"
+#include "generated/kernels.h"
+#include "kernels/cpu/contiguous.h"
+#include "kernels/cpu/index/offsets.h"
+#include "kernels/cpu/threads.h"
+
+namespace msa::kernels {
+namespace {
+
+// What is walked: rows along `dim` of the index tensor, with the rows of the two tensors beside it.
+struct Rows {
+  std::vector<int64_t> index, indexed, other;  // byte offset of each row
+  int64_t length, index_step, indexed_step, other_step, n;
+};
+
+// Of a tensor as if it had at least one dimension.
+Layout with_a_dim(const Tensor& t) {
+  return t.dim() ? t.layout() : Layout{{1}, {1}, t.offset()};
+}
+
+Dims without(Dims dims, int64_t d) {
+  dims.erase(static_cast<size_t>(d));
+  return dims;
+}
+
+Rows find_rows(const Tensor& indexed, const Tensor& index, const Tensor& other, int64_t dim) {
+  int64_t d = wrap_dim(dim, indexed.dim());
+  Layout i = with_a_dim(index), x = with_a_dim(indexed), o = with_a_dim(other);
+  size_t item = indexed.item_bytes();
+  Dims sizes = without(i.sizes, d);
+  auto bytes = static_cast<int64_t>(item);
+  return {cpu::byte_offsets(sizes, without(i.strides, d), sizeof(int64_t)),
+          cpu::byte_offsets(sizes, without(x.strides, d), item),
+          cpu::byte_offsets(sizes, without(o.strides, d), item),
+          i.sizes[d],
+          i.strides[d],
+          x.strides[d] * bytes,
+          o.strides[d] * bytes,
+          x.sizes[d]};
+}
+
+// f(element at the index, element of the other tensor) everywhere. Rows are independent of each other,
+// so threads share them out; the order within a row is kept.
+template <class T, class F>
+void for_elements(const char* op, const Tensor& indexed, int64_t dim, const Tensor& given_index, const Tensor& other, F f) {
+  Tensor index = given_index.dtype() == DType::I64 ? given_index : cpu::copied(given_index, DType::I64);
+  Rows rows = find_rows(indexed, index, other, dim);
+  auto* x = static_cast<char*>(indexed.data());
+  auto* o = static_cast<char*>(other.data());
+  auto* all = static_cast<const char*>(index.data());
+  std::atomic<bool> outside = false;
+  std::atomic<int64_t> wrong = 0;
+  auto run = [&](int64_t begin, int64_t end) {
+    for (int64_t r = begin; r < end; ++r) {
+      auto* at = reinterpret_cast<const int64_t*>(all + rows.index[r]);
+      for (int64_t j = 0; j < rows.length; ++j) {
+        int64_t i = at[j * rows.index_step];
+        if (i < 0) i += rows.n;
+        if (i < 0 || i >= rows.n) {
+          wrong = at[j * rows.index_step];
+          outside = true;
+          return;
+        }
+        f(*reinterpret_cast<T*>(x + rows.indexed[r] + i * rows.indexed_step),
+          *reinterpret_cast<T*>(o + rows.other[r] + j * rows.other_step));
+      }
+    }
+  };
+  {
+    Unlocked unlocked(index.numel() > cpu::kGrain);
+    int64_t grain = std::max<int64_t>(cpu::kGrain / std::max<int64_t>(rows.length, 1), 1);
+    cpu::parallel(static_cast<int64_t>(rows.index.size()), grain, run);
+  }
+  MSA_REQUIRE(!outside, Runtime, op, "(): index ", wrong.load(), " is out of bounds for dimension ", dim, " with size ", rows.n);
+}
+
+void start_from(const Tensor& input, Tensor& out) {
+  if (input.impl() != out.impl()) cpu::copy_into(out, input);
+}
+
+}  // namespace
+
+void gather(const Tensor& input, int64_t dim, const Tensor& index, bool, Tensor& out0) {
+  if (index.numel() == 0) return;
+  cpu::for_item_type(input.item_bytes(), [&]<class T>(T) {
+    for_elements<T>("gather", input, dim, index, out0, [](T& from, T& to) { to = from; });
+  });
+}
+
+void scatter_src(const Tensor& input, int64_t dim, const Tensor& index, const Tensor& src, Tensor& out0) {
+  start_from(input, out0);
+  if (index.numel() == 0) return;
+  cpu::for_item_type(input.item_bytes(), [&]<class T>(T) {
+    for_elements<T>("scatter", out0, dim, index, src, [](T& to, T& from) { to = from; });
+  });
+}
+
+void scatter_value(const Tensor& input, int64_t dim, const Tensor& index, const Scalar& value, Tensor& out0) {
+  Tensor number = scalar_tensor(value, input.dtype());
+  Tensor repeated = alias(number, {index.sizes(), Dims(index.sizes().size(), 0), 0});
+  scatter_src(input, dim, index, repeated, out0);
+}
+
+void scatter_add(const Tensor& input, int64_t dim, const Tensor& index, const Tensor& src, Tensor& out0) {
+  start_from(input, out0);
+  if (index.numel() == 0) return;
+  cpu::for_dtype(input.dtype(), [&]<class T>(T) {
+    for_elements<T>("scatter_add", out0, dim, index, src, [](T& to, T& from) { to = cpu::add_element(to, from); });
+  });
+}
+
+}  // namespace msa::kernels
