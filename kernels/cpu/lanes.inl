@@ -69,3 +69,22 @@ inline T sum_of_lanes(V<T> v) {
     for (int i = 0; i < width; ++i) v[i] += v[i + width];
   return v[0];
 }
+
+template <class T>
+inline V<T> larger(V<T> a, V<T> b) {
+  return a > b ? a : b;
+}
+template <class T>
+inline T largest_lane(V<T> v) {
+  T best = v[0];
+  for (int i = 1; i < kLanes<T>; ++i) best = v[i] > best ? v[i] : best;
+  return best;
+}
+
+// Calls step(offset, lanes) over n elements, whole vectors first.
+template <class T, class F>
+inline void by_lanes(int64_t n, F&& step) {
+  int64_t i = 0;
+  for (; i + kLanes<T> <= n; i += kLanes<T>) step(i, kLanes<T>);
+  if (i < n) step(i, static_cast<int>(n - i));
+}
