@@ -13,7 +13,7 @@ Tensor number(double value) { return wrapped_number(Scalar(value)); }
 Tensor reduced(const Tensor& elements, int64_t reduction) {
   switch (reduction) {
     case kNone: return elements;
-    case kMean: return ops::mean(elements);
+    case kMean: return ops::div(ops::sum(elements), number(static_cast<double>(elements.numel())));
     case kSum: return ops::sum(elements);
     default: fail(ErrorKind::Value, "loss: reduction must be 0 (none), 1 (mean) or 2 (sum), but got ", reduction, ".");
   }
@@ -123,7 +123,7 @@ Tensor binary_cross_entropy(const Tensor& input, const Tensor& target, const Ten
 Tensor binary_cross_entropy_with_logits(const Tensor& input, const Tensor& target, const Tensor& weight,
                                         const Tensor& pos_weight, int64_t reduction) {
   // -log sigmoid(x) = softplus(-x); the rest follows from log(1 - sigmoid(x)) = log sigmoid(x) - x.
-  Tensor soft = ops::neg(ops::log_sigmoid(input));
+  Tensor soft = ops::neg(ops::logsigmoid(input));
   if (pos_weight.defined())
     soft = ops::mul(soft, ops::add(ops::mul(ops::sub(pos_weight, number(1)), target), number(1)));
   Tensor terms = ops::add(ops::mul(ops::sub(number(1), target), input), soft);
