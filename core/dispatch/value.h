@@ -56,6 +56,12 @@ class Value {
   MemoryFormat format() const { return static_cast<MemoryFormat>(int_); }
   Generator* generator() const { return is_none() ? nullptr : static_cast<Generator*>(const_cast<void*>(pointer_)); }
 
+  // Equal without looking behind pointers: enough to tell an argument at its default.
+  bool same_plain(const Value& o) const {
+    if (tag_ == Tag::Dims && o.tag_ == Tag::Dims) return dims() == o.dims();
+    return tag_ == o.tag_ && int_ == o.int_;
+  }
+
   OptScalar opt_scalar() const { return is_none() ? OptScalar() : OptScalar(scalar()); }
   OptInt opt_integer() const { return is_none() ? OptInt() : OptInt(int_); }
   OptFloat opt_real() const { return is_none() ? OptFloat() : OptFloat(real()); }

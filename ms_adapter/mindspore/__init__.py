@@ -1,0 +1,1 @@
+"""MindSpore as a device: `torch.device("mindspore")`."""
