@@ -1,5 +1,6 @@
 // The extension module ms_adapter._C: each part adds itself, types before what uses them.
 #include "bindings/autograd/autograd.h"
+#include "bindings/backend.h"
 #include "bindings/call.h"
 #include "bindings/defaults.h"
 #include "bindings/errors.h"
@@ -76,6 +77,7 @@ PyObject* make_module() {
   init_torch_function(m);
   init_parser();
   init_calls(m);
+  init_backend(m);
   init_operators();
   init_storage(m);
   init_data();
