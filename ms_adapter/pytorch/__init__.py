@@ -10,7 +10,7 @@ import math as _math
 from ms_adapter import _C
 
 # ---- the core's types and constants: everything below may use them while it is imported ------------
-_PRIVATE = {"autograd", "functions", "install_tensor_methods", "set_parameter_type"}
+_PRIVATE = {"autograd", "functions", "install_tensor_methods", "set_parameter_type", "set_backend", "on_device", "call_operator"}
 for _name in dir(_C):
     if _name[0] != "_" and _name not in _PRIVATE:
         _value = getattr(_C, _name)
@@ -56,8 +56,11 @@ _C.install_tensor_methods(_tensor.METHODS)
 _C.autograd.install_node_methods(_tensor.NODE_METHODS)
 
 # ---- operators, and an explanation for every name that is not here ---------------------------------
+from ms_adapter.mindspore import backend as _mindspore
+
 from . import _identity, _missing, _operators
 
 _operators.install()
+_mindspore.install()
 _identity.pickle_under_own_names()
 _missing.attach_everywhere()

@@ -4,9 +4,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import ms_adapter.pytorch as torch  # before mindspore, which leaves no static TLS for libraries after it
+from ms_adapter.mindspore import backend
+
 pytest.importorskip("mindspore", reason="needs MindSpore: make test-mindspore")
-import ms_adapter.pytorch as torch  # noqa: E402
-from ms_adapter.mindspore import backend  # noqa: E402
 
 BINARY = ("add", "sub", "mul", "div")
 UNARY = ("neg", "exp", "relu", "tanh")
