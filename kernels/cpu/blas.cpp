@@ -3,7 +3,6 @@
 
 #include <dlfcn.h>
 
-#include <mutex>
 
 namespace msa::cpu::blas {
 namespace {
@@ -72,9 +71,9 @@ void call(Gemm<Alpha, T> function, const Product& p, Alpha alpha, Alpha beta) {
 void set_path(std::string path) { chosen_path = std::move(path); }
 
 bool available() {
-  static std::once_flag once;
-  std::call_once(once, load);
-  return library.loaded;
+  // Not std::call_once: its thread-locals, read as initial-exec, could not be had once PyTorch is loaded.
+  static const bool loaded = (load(), library.loaded);
+  return loaded;
 }
 
 void gemm(const Product& p, float alpha, float beta) { call(library.sgemm, p, alpha, beta); }
