@@ -5,6 +5,7 @@
 #include "bindings/defaults.h"
 #include "bindings/errors.h"
 #include "bindings/generator.h"
+#include "bindings/module_base.h"
 #include "bindings/parser.h"
 #include "bindings/tensor/data.h"
 #include "bindings/tensor/methods.h"
@@ -85,6 +86,7 @@ PyObject* make_module() {
   init_defaults();
   init_generator(m);
   init_autograd(m);
+  init_module_base(m);
   return module.release();
 }
 

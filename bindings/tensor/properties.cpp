@@ -94,6 +94,13 @@ void write_data(PyObject* self, PyObject* value) {
   set_data(tensor_of(self), tensor_of(value));
 }
 
+// Hooks live in the graph; what old pickles carry here is an empty dict.
+PyObject* no_hooks(PyObject*) { return none(); }
+void write_hooks(PyObject*, PyObject* value) {
+  MSA_REQUIRE(!value || value == Py_None || PyObject_Size(value) == 0, NotImplemented,
+              "_backward_hooks cannot be set: use register_hook()");
+}
+
 // --- properties that are operators ------------------------------------------------------------------
 
 Owned call_row(const char* method, PyObject* self, std::initializer_list<PyObject*> args = {}) {
@@ -177,6 +184,7 @@ PyGetSetDef tensor_properties[] = {
     property<"grad_fn", read_grad_fn>("The node of the backward graph that made it."),
     property<"grad", read_grad, write_grad>("What backward accumulated, or None."),
     property<"data", read_data, write_data>("The same memory without history."),
+    property<"_backward_hooks", no_hooks, write_hooks>(nullptr),
     property<"T", transposed>("Dimensions in reverse order."),
     property<"mT", matrix_transposed>("The last two dimensions swapped."),
     property<"H", adjoint>("A matrix transposed and conjugated."),

@@ -1,10 +1,10 @@
 // Making tensors of a class: the constructor, _make_subclass, as_subclass.
-#include "bindings/call.h"
 #include "bindings/convert.h"
 #include "bindings/tensor/data.h"
 #include "bindings/tensor/methods.h"
 #include "bindings/types/types.h"
 #include "core/autograd/meta.h"
+#include "generated/ops.h"
 
 namespace msa::py {
 
@@ -39,11 +39,7 @@ PyObject* as_subclass(PyObject* self, const Arguments& given) {
   take_arguments("as_subclass", given, {"cls"}, &cls);
   MSA_REQUIRE(cls, Type, "as_subclass() missing 1 required positional argument: \"cls\"");
   PyTypeObject* type = tensor_class("as_subclass", cls);
-  const Tensor& t = tensor_of(self);
-  Results results;
-  Value args[] = {Value(t)};
-  boxed(*require_method("alias").overloads[0].op, Form::Function)(args, results);
-  return wrap_as(type, std::move(results.tensors[0]));
+  return wrap_as(type, ops::alias(tensor_of(self)));
 }
 
 PyMethodDef make_subclass_def = {"_make_subclass", fastcall(make_subclass), METH_FASTCALL | METH_KEYWORDS | METH_STATIC,

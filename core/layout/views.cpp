@@ -79,6 +79,8 @@ Layout t(const Layout& input) {
   return rank(input) < 2 ? input : transpose(input, 0, 1);
 }
 
+Layout alias(const Layout& input) { return input; }
+
 Layout unsqueeze(const Layout& input, int64_t dim) {
   dim = wrap_dim(dim, rank(input) + 1);
   Layout out = input;

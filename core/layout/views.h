@@ -11,6 +11,7 @@ Layout expand(const Layout& input, const Dims& size);
 Layout permute(const Layout& input, const Dims& dims);
 Layout transpose(const Layout& input, int64_t dim0, int64_t dim1);
 Layout t(const Layout& input);
+Layout alias(const Layout& input);
 Layout unsqueeze(const Layout& input, int64_t dim);
 Layout squeeze(const Layout& input);
 Layout squeeze_dim(const Layout& input, int64_t dim);

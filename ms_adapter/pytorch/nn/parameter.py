@@ -32,6 +32,8 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
     tensor([1., 1.], requires_grad=True)
     """
 
+    __torch_function__ = _C._disabled_torch_function_impl  # operators on parameters give plain tensors
+
     def __new__(cls, data=None, requires_grad=True):
         if data is None:
             data = torch.empty(0)
@@ -66,7 +68,7 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
         return _utils._rebuild_parameter, (self.data, self.requires_grad, hooks)
 
 
-getattr(_C, "set_parameter_type", lambda cls: None)(Parameter)
+_C.set_parameter_type(Parameter)  # the argument parser then knows its objects at a glance
 
 
 class _BufferMeta(type(Tensor)):

@@ -5,6 +5,8 @@ import warnings
 import weakref
 from collections import OrderedDict
 
+from ms_adapter import _C
+
 from ...utils.hooks import RemovableHandle
 
 _global_buffer_registration_hooks = OrderedDict()
@@ -23,15 +25,19 @@ _MIXED_KINDS = (
 )
 
 
+_CALL_HOOKS = (
+    _global_backward_pre_hooks,
+    _global_backward_hooks,
+    _global_forward_pre_hooks,
+    _global_forward_hooks,
+    _global_forward_hooks_always_called,
+    _global_forward_hooks_with_kwargs,
+)
+_C.set_global_module_hooks(_CALL_HOOKS)  # while they are empty a call goes straight to forward
+
+
 def _has_any_global_hook():
-    return (
-        _global_backward_pre_hooks
-        or _global_backward_hooks
-        or _global_forward_pre_hooks
-        or _global_forward_hooks
-        or _global_forward_hooks_always_called
-        or _global_forward_hooks_with_kwargs
-    )
+    return any(_CALL_HOOKS)
 
 
 def _add(hooks, hook, extra=(), prepend=False):
@@ -154,6 +160,7 @@ class Hooks:
         raised.
 
         >>> import ms_adapter.pytorch as torch
+from ms_adapter import _C
         >>> layer = torch.nn.Identity()
         >>> handle = layer.register_forward_hook(lambda module, args, output: output + 1)
         >>> layer(torch.tensor(1))

@@ -46,8 +46,6 @@ __all__ = [
     "register_module_parameter_registration_hook",
 ]
 
-_Base = getattr(_C, "ModuleBase", object)  # the core's: its call and attribute access are native
-
 # The hook dictionaries every module carries; their names travel in pickles.
 _HOOK_DICTS = (
     "_backward_pre_hooks",
@@ -80,7 +78,7 @@ def _is_tensor_like(value):
     return isinstance(value, torch.Tensor) or hasattr(value, "__torch_function__")
 
 
-class Module(Walk, State, Hooks, Convert, _Base):
+class Module(Walk, State, Hooks, Convert, _C.ModuleBase):
     """Base class of all neural network modules.
 
     Parameters, buffers and modules assigned as attributes are registered, in order: ``parameters()``,
@@ -201,14 +199,6 @@ class Module(Walk, State, Hooks, Convert, _Base):
         self.add_module(name, module)
 
     # ---- attributes -----------------------------------------------------------------------------
-    def __getattr__(self, name):
-        store = self.__dict__
-        for kind in ("_parameters", "_buffers", "_modules"):
-            held = store.get(kind)
-            if held is not None and name in held:
-                return held[name]
-        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
-
     def __setattr__(self, name, value):
         store = self.__dict__
         params, modules, buffers = store.get("_parameters"), store.get("_modules"), store.get("_buffers")
@@ -314,8 +304,6 @@ class Module(Walk, State, Hooks, Convert, _Base):
         if self._compiled_call_impl is not None:
             return self._compiled_call_impl(*args, **kwargs)
         return self._call_impl(*args, **kwargs)
-
-    __call__ = _wrapped_call_impl
 
     def compile(self, *args, **kwargs):
         """Compile this module's call through ``torch.compile``, whose arguments it takes."""
