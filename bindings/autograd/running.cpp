@@ -35,10 +35,9 @@ Edge input_edge(PyObject* o, bool accumulate) {
 }
 
 Owned results_tuple(const std::vector<Tensor>& grads, bool allow_unreachable) {
-  for (const Tensor& grad : grads)
-    MSA_REQUIRE(grad.defined() || allow_unreachable, Runtime,
-                "One of the differentiated Tensors appears to not have been used in the graph. Set allow_unused=True "
-                "if this is the desired behavior.");
+  for (size_t i = 0; i < grads.size(); ++i)
+    MSA_REQUIRE(grads[i].defined() || allow_unreachable, Runtime, "The differentiated Tensor at index ", i,
+                " appears to not have been used in the graph: allow_unused=True returns None for it.");
   return checked(wrap_tuple(grads));
 }
 
