@@ -76,30 +76,31 @@ int64_t reach(const Dims& sizes, const Dims& strides) {
   return last + 1;
 }
 
+// The positions in flat `memory` that a layout visits, in order.
+Tensor places(const Tensor& memory, const Dims& sizes, const Dims& strides, int64_t offset) {
+  Tensor all = ops::arange(memory.numel(), DType::I64, memory.device());
+  return ops::reshape(ops::as_strided(all, sizes, strides, offset), {-1});
+}
+
 }  // namespace
 
 Tensor as_strided_backward(const Tensor& grad, const Dims& input_sizes, const Dims& input_strides, int64_t input_offset,
                            const Dims& size, const Dims& stride, OptInt storage_offset) {
-  Dims repeated, sizes, strides;
-  for (size_t d = 0; d < size.size(); ++d) {
-    if (stride[d] == 0 && size[d] != 1) {
-      repeated.push_back(static_cast<int64_t>(d));
-    } else {
-      sizes.push_back(size[d]);
-      strides.push_back(stride[d]);
-    }
-  }
-  Tensor once = repeated.empty() ? grad : ops::sum_dim(grad, repeated);
-  MSA_REQUIRE(!may_overlap_itself(sizes, strides) && !may_overlap_itself(input_sizes, input_strides), NotImplemented,
-              "as_strided: no gradient where an element is reached by two indices (sizes ", DimsView(size), ", strides ",
-              DimsView(stride), "); use unfold() or indexing.");
   // The storage as both see it, from the first element that either reaches.
   const int64_t offset = storage_offset.value_or(input_offset), first = std::min(offset, input_offset);
-  const int64_t length =
-      std::max(offset + reach(sizes, strides), input_offset + reach(input_sizes, input_strides)) - first;
+  const int64_t length = std::max(offset + reach(size, stride), input_offset + reach(input_sizes, input_strides)) - first;
   Tensor memory = ops::zeros({length}, grad.dtype(), grad.device());
-  Tensor place = ops::as_strided(memory, sizes, strides, offset - first);
-  ops::copy_(place, once);
+  if (may_overlap_itself(size, stride)) {
+    memory = ops::index_add(memory, 0, places(memory, size, stride, offset - first), ops::reshape(grad, {-1}));
+  } else {
+    Tensor place = ops::as_strided(memory, size, stride, offset - first);
+    ops::copy_(place, grad);
+  }
+  if (may_overlap_itself(input_sizes, input_strides)) {  // equal elements share what their memory got
+    Tensor index = places(memory, input_sizes, input_strides, input_offset - first);
+    Tensor uses = ops::index_add(ops::zeros_like(memory), 0, index, ops::ones(index.sizes(), grad.dtype(), grad.device()));
+    memory = ops::div(memory, uses);
+  }
   return ops::as_strided(memory, input_sizes, input_strides, input_offset - first);
 }
 

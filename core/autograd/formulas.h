@@ -25,7 +25,7 @@ Scalar conj_scalar(const Scalar& value);
 Tensor permute_backward(const Tensor& grad, const Dims& dims);
 Tensor slice_backward(const Tensor& grad, const Dims& sizes, int64_t dim, OptInt start, OptInt end, int64_t step);
 Tensor select_backward(const Tensor& grad, const Dims& sizes, int64_t dim, int64_t index);
-// `offset`: the input's own. Views that overlap themselves other than by stride 0 are refused.
+// Views may overlap themselves. `input_offset` is the input's own.
 Tensor as_strided_backward(const Tensor& grad, const Dims& input_sizes, const Dims& input_strides, int64_t input_offset,
                            const Dims& size, const Dims& stride, OptInt storage_offset);
 Tensor diagonal_backward(const Tensor& grad, const Dims& sizes, int64_t offset, int64_t dim1, int64_t dim2);

@@ -80,6 +80,15 @@ Tensor make_view(const Tensor& input, const Layout& layout, DType dtype, ViewOri
 
 Tensor replay_view(const Tensor& base, const Layout& view, DType dtype) {
   if (base.dtype() == dtype) return ops::as_strided(base, view.sizes, view.strides, view.offset);
+  if (is_complex(base.dtype()) && dtype == to_real(base.dtype()))
+    return ops::as_strided(ops::view_as_real(base), view.sizes, view.strides, view.offset);
+  if (is_complex(dtype) && base.dtype() == to_real(dtype)) {
+    Layout pairs{view.sizes, view.strides, 2 * view.offset};
+    for (int64_t& s : pairs.strides) s *= 2;
+    pairs.sizes.push_back(2);
+    pairs.strides.push_back(1);
+    return ops::view_as_complex(ops::as_strided(base, pairs.sizes, pairs.strides, pairs.offset));
+  }
   fail(ErrorKind::NotImplemented, "autograd: an in-place change through a view of ", base.dtype(), " as ",
        dtype, " has no gradient; use the out-of-place operator.");
 }
@@ -139,8 +148,8 @@ CopySlices::CopySlices(const Tensor& base, const Tensor& self, Ref<Node> node)
       view(self.layout()),
       view_dtype(self.dtype()),
       change(std::move(node)) {
-  const int64_t base_bytes = base.offset() * static_cast<int64_t>(base.item_bytes());
-  view.offset -= base_bytes / static_cast<int64_t>(self.item_bytes());
+  view.offset -= base.offset() * static_cast<int64_t>(base.item_bytes()) /
+                 static_cast<int64_t>(self.item_bytes());
   add_output(base);
   if (change->next.empty()) return;
   // The change's own node is not part of the graph: its first edge becomes the base's.
