@@ -7,7 +7,7 @@
 
 namespace msa::py {
 
-thread_local TorchFunctionState torch_function_state;
+constinit thread_local TorchFunctionState torch_function_state;
 
 namespace {
 

@@ -11,7 +11,7 @@ struct TorchFunctionState {
   bool subclasses_off = false;
   bool all_off = false;
 };
-extern thread_local TorchFunctionState torch_function_state;
+extern constinit thread_local TorchFunctionState torch_function_state;
 
 inline bool modes_active() {
   return __builtin_expect(torch_function_state.has_modes, 0) && !torch_function_state.all_off;

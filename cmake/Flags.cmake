@@ -17,10 +17,15 @@ target_compile_options(msa_flags INTERFACE
   -Wall -Wextra
   -ffp-contract=off            # a fused multiply-add would change the last bit against PyTorch
   -fno-math-errno -fcx-fortran-rules
-  -fno-plt -ftls-model=initial-exec
+  -fno-plt
   -fopenmp
   -fpch-preprocess)            # lets ccache see through the precompiled header
 target_link_options(msa_flags INTERFACE -fopenmp)
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  # Thread-locals through descriptors: as quick as initial-exec where the loader has static room for them, and still
+  # loadable after PyTorch or MindSpore, which leave none ("cannot allocate memory in static TLS block").
+  target_compile_options(msa_flags INTERFACE -mtls-dialect=gnu2)
+endif()
 if(MSA_WERROR)
   target_compile_options(msa_flags INTERFACE -Werror)
 endif()

@@ -6,7 +6,7 @@
 
 namespace msa {
 
-thread_local ThreadState thread_state;
+constinit thread_local ThreadState thread_state;
 
 namespace {
 Device default_device_;

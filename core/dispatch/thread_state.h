@@ -12,8 +12,8 @@ struct ThreadState {
   bool anomaly_check_nan = true;
 };
 
-// Initial-exec TLS (set by the build): one instruction to reach it.
-extern thread_local ThreadState thread_state;
+// constinit: reached directly, without the wrapper that looks for a constructor.
+extern constinit thread_local ThreadState thread_state;
 
 class GradMode {  // scope guard
  public:
