@@ -61,4 +61,23 @@ Tensor gather_backward(const Tensor& grad, const Dims& sizes, int64_t dim, const
 Tensor index_select_backward(const Tensor& grad, const Dims& sizes, int64_t dim, const Tensor& index);
 TensorList cat_backward(const Tensor& grad, const std::vector<Dims>& sizes, int64_t dim);
 
+// Reductions.
+int64_t reduced_numel(const Dims& sizes, const OptDims& dim);  // elements behind each result
+Tensor prod_backward(const Tensor& grad, const Tensor& input);
+Tensor prod_dim_backward(const Tensor& grad, const Tensor& input, int64_t dim, bool keepdim);
+// Of the largest or smallest over dimensions: equal elements share the gradient.
+Tensor extreme_backward(const Tensor& grad, const Tensor& input, const Tensor& result, const OptDims& dim, bool keepdim);
+Tensor value_selecting_backward(const Tensor& grad, const Dims& sizes, const Tensor& indices, int64_t dim, bool keepdim);
+Tensor var_backward(const Tensor& grad, const Tensor& input, const OptDims& dim, double correction, bool keepdim);
+Tensor std_backward(const Tensor& grad, const Tensor& result, const Tensor& input, const OptDims& dim, double correction,
+                    bool keepdim);
+Tensor var_mean_backward(const Grads& grads, const Tensor& input, const OptDims& dim, double correction, bool keepdim);
+Tensor std_mean_backward(const Grads& grads, const Tensor& std, const Tensor& input, const OptDims& dim, double correction,
+                         bool keepdim);
+Tensor vector_norm_backward(const Tensor& grad, const Tensor& input, const Tensor& result, double ord, const OptDims& dim,
+                            bool keepdim);
+Tensor cumsum_backward(const Tensor& grad, int64_t dim);
+Tensor running_best_backward(const Tensor& grad, const Dims& sizes, const Tensor& indices, int64_t dim);
+Tensor cumprod_backward(const Tensor& grad, const Tensor& input, const Tensor& result, int64_t dim);
+
 }  // namespace msa::formulas
