@@ -62,7 +62,7 @@ Tensor index_select_backward(const Tensor& grad, const Dims& sizes, int64_t dim,
 TensorList cat_backward(const Tensor& grad, const std::vector<Dims>& sizes, int64_t dim);
 
 // Reductions.
-int64_t reduced_numel(const Dims& sizes, const OptDims& dim);  // elements behind each result
+Tensor mean_backward(const Tensor& grad, const Dims& sizes, const OptDims& dim, bool keepdim);
 Tensor prod_backward(const Tensor& grad, const Tensor& input);
 Tensor prod_dim_backward(const Tensor& grad, const Tensor& input, int64_t dim, bool keepdim);
 // Of the largest or smallest over dimensions: equal elements share the gradient.

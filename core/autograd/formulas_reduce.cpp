@@ -16,12 +16,17 @@ Tensor restored(const Tensor& t, int64_t ndim, const OptDims& dim, bool keepdim)
   return out;
 }
 
-}  // namespace
-
+// Elements behind each result.
 int64_t reduced_numel(const Dims& sizes, const OptDims& dim) {
   int64_t n = 1;
   for (int64_t d : reduced_dims("backward", dim, static_cast<int64_t>(sizes.size()))) n *= sizes[d];
   return n;
+}
+
+}  // namespace
+
+Tensor mean_backward(const Tensor& grad, const Dims& sizes, const OptDims& dim, bool keepdim) {
+  return ops::div(spread(grad, sizes, dim, keepdim), number(static_cast<double>(reduced_numel(sizes, dim))));
 }
 
 Tensor prod_backward(const Tensor& grad, const Tensor& input) {
@@ -71,8 +76,7 @@ Tensor std_backward(const Tensor& grad, const Tensor& result, const Tensor& inpu
 namespace {
 Tensor with_mean(const Tensor& first, const Tensor& mean_grad, const Tensor& input, const OptDims& dim, bool keepdim) {
   if (!mean_grad.defined()) return first;
-  Tensor g = ops::div(spread(mean_grad, input.sizes(), dim, keepdim),
-                      number(static_cast<double>(reduced_numel(input.sizes(), dim))));
+  Tensor g = mean_backward(mean_grad, input.sizes(), dim, keepdim);
   return first.defined() ? ops::add(first, g) : g;
 }
 }  // namespace

@@ -22,17 +22,20 @@ struct ScanTable {
 #define MSA_KERNEL_FILE "kernels/cpu/scan.cpp"
 #include "kernels/cpu/each_isa.h"
 
+namespace msa::cpu {
+namespace {
+const ScanTable* const sums = MSA_CHOOSE(scan_sums);
+const ScanTable* const products = MSA_CHOOSE(scan_products);
+const ScanTable* const largest = MSA_CHOOSE(scan_largest);
+const ScanTable* const smallest = MSA_CHOOSE(scan_smallest);
+}  // namespace
+}  // namespace msa::cpu
+
 namespace msa::kernels {
 namespace {
 
-using cpu::ScanTable;
-const ScanTable* const sums = cpu::MSA_CHOOSE(scan_sums);
-const ScanTable* const products = cpu::MSA_CHOOSE(scan_products);
-const ScanTable* const largest = cpu::MSA_CHOOSE(scan_largest);
-const ScanTable* const smallest = cpu::MSA_CHOOSE(scan_smallest);
-
 // Runs over dense copies where input or output is not dense already, or holds a half type.
-void scan(const char* op, const ScanTable& table, DType compute, const Tensor& input, int64_t dim, Tensor& out, Tensor* index) {
+void scan(const char* op, const cpu::ScanTable& table, DType compute, const Tensor& input, int64_t dim, Tensor& out, Tensor* index) {
   if (input.numel() == 0) return;
   cpu::ScanLoop loop = table.loops[static_cast<int>(compute)];
   MSA_REQUIRE(loop, NotImplemented, op, ": not implemented for ", input.dtype(), "; convert the input with .to() first");
@@ -60,16 +63,16 @@ DType summed(const Tensor& out) { return is_integral(out.dtype()) ? DType::I64 :
 }  // namespace
 
 void cumsum(const Tensor& input, int64_t dim, OptDType, Tensor& out0) {
-  scan("cumsum", *sums, summed(out0), input, dim, out0, nullptr);
+  scan("cumsum", *cpu::sums, summed(out0), input, dim, out0, nullptr);
 }
 void cumprod(const Tensor& input, int64_t dim, OptDType, Tensor& out0) {
-  scan("cumprod", *products, summed(out0), input, dim, out0, nullptr);
+  scan("cumprod", *cpu::products, summed(out0), input, dim, out0, nullptr);
 }
 void cummax(const Tensor& input, int64_t dim, Tensor& out0, Tensor& out1) {
-  scan("cummax", *largest, opmath(input.dtype()), input, dim, out0, &out1);
+  scan("cummax", *cpu::largest, opmath(input.dtype()), input, dim, out0, &out1);
 }
 void cummin(const Tensor& input, int64_t dim, Tensor& out0, Tensor& out1) {
-  scan("cummin", *smallest, opmath(input.dtype()), input, dim, out0, &out1);
+  scan("cummin", *cpu::smallest, opmath(input.dtype()), input, dim, out0, &out1);
 }
 
 }  // namespace msa::kernels
