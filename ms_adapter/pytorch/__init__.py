@@ -6,11 +6,14 @@ modules beside this one. Those say ``import ms_adapter.pytorch as torch`` and us
 # ruff: noqa: I001 - the parts are imported in the order in which they need each other
 
 import math as _math
+import sys as _sys
+import types as _types
 
 from ms_adapter import _C
 
 # ---- the core's types and constants: everything below may use them while it is imported ------------
-_PRIVATE = {"autograd", "functions", "install_tensor_methods", "set_parameter_type", "set_backend", "on_device", "call_operator"}
+_PRIVATE = {"autograd", "functions", "install_tensor_methods", "set_parameter_type", "set_backend", "on_device", "call_operator",
+            "return_types"}
 for _name in dir(_C):
     if _name[0] != "_" and _name not in _PRIVATE:
         _value = getattr(_C, _name)
@@ -19,6 +22,9 @@ for _name in dir(_C):
         )  # dtypes and the like by name
 double, half, long, short = _C.dtypes["float64"], _C.dtypes["float16"], _C.dtypes["int64"], _C.dtypes["int16"]
 float, int, cfloat, cdouble = (_C.dtypes[name] for name in ("float32", "int32", "complex64", "complex128"))
+return_types = _types.ModuleType(f"{__name__}.return_types", "The named tuples that operators return.")
+vars(return_types).update(_C.return_types)
+_sys.modules[return_types.__name__] = return_types
 pi, e, inf, nan, newaxis = _math.pi, _math.e, _math.inf, _math.nan, None
 
 # ---- Python parts ----------------------------------------------------------------------------------
