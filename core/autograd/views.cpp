@@ -110,17 +110,21 @@ const Ref<Node>& grad_fn(const Tensor& t) {
 }
 
 void check_inplace(std::string_view op, const Tensor& self, bool record) {
-  MSA_REQUIRE(!self->inference || thread_state.inference_mode, Runtime, op,
-              ": Inplace update to inference tensor outside InferenceMode is not allowed: clone() it first.");
+  MSA_REQUIRE(!self->inference || thread_state.inference_mode, Runtime,
+              "Inplace update to inference tensor outside InferenceMode is not allowed (", op,
+              "): clone() it first.");
   if (!record || !self->meta) return;
   const AutogradMeta& m = *self->meta;
+  const bool tracked = self.requires_grad();
   if (m.base) {
     if (m.view_origin != ViewOrigin::Default) refuse_view_change(m, false);
-    MSA_REQUIRE(!self.requires_grad() || !Tensor(m.base).is_leaf(), Runtime, op,
-                ": a view of a leaf Variable that requires grad is being used in an in-place operation.");
+    MSA_REQUIRE(!tracked || !Tensor(m.base).is_leaf(), Runtime,
+                "a view of a leaf Variable that requires grad is being used in an in-place operation (", op,
+                "): use the out-of-place form, or torch.no_grad().");
   }
-  MSA_REQUIRE(!self.requires_grad() || !self.is_leaf(), Runtime, op,
-              ": a leaf Variable that requires grad is being used in an in-place operation.");
+  MSA_REQUIRE(!tracked || !self.is_leaf(), Runtime,
+              "a leaf Variable that requires grad is being used in an in-place operation (", op,
+              "): use the out-of-place form, or torch.no_grad().");
 }
 
 namespace {

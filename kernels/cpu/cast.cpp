@@ -146,15 +146,14 @@ constexpr void add_casts(CastTable& table, Types<From...>) {
   ((table.loops[index_of<To>()][index_of<From>()] = &cast<To, From>), ...);
 }
 template <class... To, class List>
-constexpr CastTable make_casts(Types<To...>, List from) {
-  CastTable table;
+constexpr void add_all_casts(CastTable& table, Types<To...>, List from) {
   (add_casts<To>(table, from), ...);
-  return table;
 }
 
 using Common = Types<bool, uint8_t, int32_t, int64_t, f16, bf16, float, double>;
 constexpr CastTable make_common_casts() {
-  CastTable table = make_casts(Common{}, Common{});
+  CastTable table;
+  add_all_casts(table, Common{}, Common{});
 #ifndef MSA_ISA_IS_BASE
   table.loops[index_of<float>()][index_of<f16>()] = &cast_float_f16;
   table.loops[index_of<f16>()][index_of<float>()] = &cast_f16_float;
@@ -167,11 +166,10 @@ constexpr CastTable common_casts = make_common_casts();
 using Others = Join<Types<int8_t, int16_t>, Unsigned, Complexes>;
 using Any = Join<Common, Others>;
 constexpr CastTable make_other_casts() {
-  CastTable to = make_casts(Others{}, Any{}), from = make_casts(Common{}, Others{});
-  for (int i = 0; i < kDTypes; ++i)
-    for (int j = 0; j < kDTypes; ++j)
-      if (from.loops[i][j]) to.loops[i][j] = from.loops[i][j];
-  return to;
+  CastTable table;
+  add_all_casts(table, Others{}, Any{});
+  add_all_casts(table, Common{}, Others{});
+  return table;
 }
 constexpr CastTable other_casts = make_other_casts();
 #endif
