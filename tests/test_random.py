@@ -142,6 +142,13 @@ def test_other_dropouts(name):
     both(lambda lib: getattr(lib, name)(lib.ones(3, 8, 4, 4), 0.4, True))
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_rrelu(dtype):
+    both(lambda lib: lib.rrelu(lib.randn(60, dtype=getattr(lib, dtype)), 0.1, 0.3, True))
+    both(lambda lib: lib.rrelu(lib.randn(5, 12, dtype=getattr(lib, dtype)).t().contiguous(), training=True))
+    both(lambda lib: lib.rrelu(lib.randn(60, dtype=getattr(lib, dtype))))
+
+
 def test_dropout_gradient_is_the_mask():
     def gradient(lib):
         x = lib.ones(200, requires_grad=True)

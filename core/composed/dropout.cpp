@@ -1,4 +1,5 @@
-// The dropout family: when nothing is dropped the input itself comes back, as in PyTorch.
+// The dropout family, and rrelu: layers that draw in training only. When nothing is dropped the
+// input itself comes back, as in PyTorch.
 #include <cmath>
 
 #include "generated/composed.h"
@@ -77,6 +78,15 @@ Tensor alpha_dropout(const Tensor& input, double p, bool train) {
 }
 Tensor feature_alpha_dropout(const Tensor& input, double p, bool train) {
   return alpha(input, p, train, true);
+}
+
+Tensor rrelu(const Tensor& input, const Scalar& lower, const Scalar& upper, bool training,
+             OptGenerator generator) {
+  const double low = lower.to_double(), high = upper.to_double();
+  MSA_REQUIRE(low <= high, Runtime, "rrelu: lower bound ", low, " is above the upper bound ", high,
+              ".");
+  if (training) return ops::_rrelu(input, lower, upper, generator);
+  return ops::leaky_relu(input, Scalar((low + high) / 2));
 }
 
 }  // namespace msa::composed
