@@ -30,11 +30,11 @@ bool is_number_tensor(PyObject* o) {
   return t.dim() == 0 && !t.requires_grad();
 }
 
-int64_t long_value(PyObject* o) {
+int64_t long_value(PyObject* o, PyObject* error = PyExc_ValueError) {
   int overflow;
   long long v = PyLong_AsLongLongAndOverflow(o, &overflow);
   if (overflow) {
-    PyErr_SetString(PyExc_RuntimeError, "Overflow when unpacking long long: the int does not fit 64 bits");
+    PyErr_SetString(error, "Overflow when unpacking long long: the int does not fit 64 bits");
     throw PythonError();
   }
   if (v == -1 && PyErr_Occurred()) throw PythonError();
@@ -92,7 +92,7 @@ bool to_scalar(PyObject* o, Scalar& out) {
   } else if (PyBool_Check(o)) {
     out = Scalar(o == Py_True);
   } else if (PyLong_Check(o)) {
-    out = Scalar(long_value(o));
+    out = Scalar(long_value(o, PyExc_OverflowError));
   } else if (PyComplex_Check(o)) {
     Py_complex c = PyComplex_AsCComplex(o);
     out = Scalar(c128(c.real, c.imag));

@@ -1,6 +1,8 @@
 // Indexing: ints, slices, None, Ellipsis and bools become a view; tensors and lists an index call.
 #include "bindings/indexing.h"
 
+#include <algorithm>
+
 #include "bindings/call.h"
 #include "bindings/convert.h"
 #include "bindings/tensor/data.h"
@@ -19,13 +21,13 @@ struct Entries {
   Py_ssize_t n;
 };
 
-// A list of ints, bools or tensors is one index, a list with slices in it a tuple of indices; NumPy
-// once read short lists so too.
+// A list of numbers is one index; a short one that holds slices, tensors or sequences is a tuple of
+// indices, as NumPy once read it.
 bool stands_for_tuple(PyObject* list) {
   if (Py_SIZE(list) >= 32) return false;
   for (Py_ssize_t i = 0; i < Py_SIZE(list); ++i) {
     PyObject* o = PyList_GET_ITEM(list, i);
-    if (PySlice_Check(o) || o == Py_None || o == Py_Ellipsis) return true;
+    if (PySlice_Check(o) || o == Py_None || o == Py_Ellipsis || is_tensor(o) || PySequence_Check(o)) return true;
   }
   return false;
 }
@@ -261,23 +263,19 @@ bool must_hand_over(PyObject* self, const Entries& entries) {
   return modes_active() || (!is_plain_tensor(self) && overrides_torch_function(self)) || any_overrides(entries);
 }
 
-const OpInfo& require_op(const char* name) {
-  const OpInfo* op = find_op(name);
-  MSA_REQUIRE(op, NotImplemented, "indexing with tensors needs the operator '", name, "', which the registry lacks");
-  return *op;
+bool is_mask(const Tensor& index) { return index.defined() && (index.dtype() == DType::Bool || index.dtype() == DType::U8); }
+
+// One value under one mask fills, and is converted; otherwise the dtypes must match.
+bool fills(const Indices& indices, const Tensor& values) {
+  auto defined = std::count_if(indices.begin(), indices.end(), [](const Tensor& t) { return t.defined(); });
+  return values.numel() == 1 && defined == 1 && std::any_of(indices.begin(), indices.end(), is_mask);
 }
 
-Tensor index_elements(const Tensor& t, const Indices& indices) {
-  Value args[] = {Value(t), Value(indices)};
-  Results results;
-  require_op("index").call(args, results);
-  return std::move(results.tensors[0]);
-}
-
-void put_elements(const Tensor& t, const Indices& indices, const Tensor& values) {
-  Value args[] = {Value(t), Value(indices), Value(values), Value(false)};
-  Results results;
-  require_op("index_put").call_inplace(args, results);
+void put_elements(Tensor& t, const Indices& indices, const Tensor& values) {
+  if (values.dtype() != t.dtype() && fills(indices, values))
+    ops::index_put_(t, indices, ops::_to_copy(values, t.dtype()));
+  else
+    ops::index_put_(t, indices, values);
 }
 
 // --- assignment -------------------------------------------------------------------------------------------
@@ -316,7 +314,7 @@ PyObject* get_item(PyObject* self, PyObject* index) {
     Cursor at(tensor_of(self));
     Indices indices = apply_entries(at, entries);
     Tensor view = at.view();
-    return wrap(indices.empty() ? std::move(view) : index_elements(view, indices));
+    return wrap(indices.empty() ? std::move(view) : ops::index(view, indices));
   });
 }
 

@@ -163,13 +163,19 @@ bool Call::convert_tensor(const Param& p, PyObject* o, Value& value) {
     return true;
   }
   Scalar number;
-  if (p.number_as_tensor && to_scalar(o, number)) {
+  if (takes_number(p) && to_scalar(o, number)) {
     value = Value(arena_.make(wrapped_number(number)));
     return true;
   }
   foreign = foreign || overrides_torch_function(o);
   value = Value();
   return foreign;
+}
+
+// Functions of two operands take a number first as well: torch.pow(2, x).
+bool Call::takes_number(const Param& p) const {
+  const OpInfo& op = *overload_->op;
+  return p.number_as_tensor || (&p == op.params && !given_->self && op.n_positional == 2 && op.params[1].number_as_tensor);
 }
 
 bool Call::convert_tensors(const Param&, PyObject* o, Value& value) {

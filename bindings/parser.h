@@ -90,6 +90,7 @@ class Call {
   bool take_out(PyObject* value);
   bool convert(const Param& p, PyObject* o, Value& value);
   bool convert_tensor(const Param& p, PyObject* o, Value& value);
+  bool takes_number(const Param& p) const;
   bool convert_tensors(const Param& p, PyObject* o, Value& value);
   bool convert_dims(const Param& p, PyObject* o, Value& value);
   bool convert_other(const Param& p, PyObject* o, Value& value);

@@ -1,6 +1,8 @@
 // torch.tensor and torch.as_tensor: nested sequences walked twice, once for type and shape, once to fill.
 #include "bindings/tensor/data.h"
 
+#include <cmath>
+
 #include "bindings/convert.h"
 #include "bindings/native_function.h"
 #include "bindings/tensor/numpy.h"
@@ -30,6 +32,7 @@ Dims sizes_of(PyObject* data) {
     MSA_REQUIRE(sizes.size() <= kMaxDims, Value, "too many dimensions '", Py_TYPE(data)->tp_name, "'");
     if (n == 0) break;
     at = checked(PySequence_GetItem(at.get(), 0));
+    MSA_REQUIRE(!PyUnicode_Check(at.get()), Value, "too many dimensions 'str'");
   }
   return sizes;
 }
@@ -38,18 +41,19 @@ DType numpy_scalar_dtype(PyObject* o) { return from_buffer(o, "tensor", false).d
 
 // The dtype of one number; false for what is none.
 bool leaf_dtype(PyObject* o, DType& out) {
-  if (PyFloat_Check(o)) out = default_dtype();
+  if (PyFloat_CheckExact(o)) out = default_dtype();
   else if (PyBool_Check(o)) out = DType::Bool;
   else if (PyLong_Check(o)) out = DType::I64;
   else if (PyComplex_Check(o)) out = to_complex(default_dtype());
   else if (is_tensor(o)) out = tensor_of(o).dtype();
   else if (is_numpy_scalar(o)) out = numpy_scalar_dtype(o);
+  else if (PyFloat_Check(o)) out = default_dtype();
   else return false;
   return true;
 }
 
 [[noreturn]] void refuse_leaf(PyObject* o) {
-  if (PyUnicode_Check(o)) fail(ErrorKind::Type, "new(): invalid data type 'str'");
+  if (PyUnicode_Check(o) || PyBytes_Check(o)) fail(ErrorKind::Type, "new(): invalid data type '", Py_TYPE(o)->tp_name, "'");
   fail(ErrorKind::Runtime, "Could not infer dtype of ", Py_TYPE(o)->tp_name);
 }
 
@@ -98,7 +102,18 @@ Scalar leaf_value(PyObject* o, DType dtype) {
   return v;
 }
 
+// Whether an integer dtype holds the value; negative ints wrap into unsigned ones, as in PyTorch.
+bool fits(DType dtype, const Scalar& v) {
+  if (!is_integral(dtype) || dtype == DType::Bool || dtype == DType::U64 || v.is_bool()) return true;
+  double bits = 8.0 * static_cast<double>(size_bytes(dtype)), value = v.to_double();
+  bool is_signed = info(dtype).is_signed;
+  double high = std::ldexp(1.0, static_cast<int>(bits) - (is_signed ? 1 : 0));
+  double low = is_signed || v.is_integral() ? -high : 0;
+  return value >= low && (value < high || (v.is_integral() && bits == 64));
+}
+
 void store(char* at, DType dtype, const Scalar& v) {
+  MSA_REQUIRE(fits(dtype, v), Runtime, "value cannot be converted to type ", dtype, " without overflow");
   switch (dtype) {
 #define MSA_STORE(E, T) \
   case DType::E: *reinterpret_cast<T*>(at) = v.to<T>(); break;
@@ -158,7 +173,7 @@ Tensor converted(const Tensor& t, OptDType dtype, bool copy) {
 }
 
 // Memory that already is an array of numbers.
-bool is_array(PyObject* o) { return is_numpy_array(o) || PyMemoryView_Check(o) || PyByteArray_Check(o); }
+bool is_array(PyObject* o) { return is_numpy_array(o); }
 
 // --- Python ------------------------------------------------------------------------------------------------
 

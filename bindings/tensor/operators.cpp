@@ -51,6 +51,7 @@ PyObject* reflected(Row r, PyObject* left, PyObject* tensor) {
     if (commutes(r)) return call_operator(row(r), tensor, left);
     Scalar number;
     if (!to_scalar(left, number)) Py_RETURN_NOTIMPLEMENTED;
+    if (r == Matmul) Py_RETURN_NOTIMPLEMENTED;
     if (r == Div) return divide_reflected(left, tensor);
     Owned wrapped = checked(wrap(wrapped_number(number)));
     return call_operator(row(r), wrapped.get(), tensor);

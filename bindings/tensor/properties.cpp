@@ -147,13 +147,6 @@ void write_part(PyObject* part, PyObject* value) {
 void write_real(PyObject* self, PyObject* value) { write_part(real_part(self), value); }
 void write_imaginary(PyObject* self, PyObject* value) { write_part(imaginary_part(self), value); }
 
-PyObject* names(PyObject* self) {
-  int64_t n = of(self).dim();
-  Owned list = checked(PyTuple_New(n));
-  for (int64_t i = 0; i < n; ++i) PyTuple_SET_ITEM(list.get(), i, none());
-  return list.release();
-}
-
 }  // namespace
 
 PyGetSetDef tensor_properties[] = {
@@ -191,7 +184,6 @@ PyGetSetDef tensor_properties[] = {
     property<"mH", matrix_adjoint>("The last two dimensions swapped, conjugated."),
     property<"real", real_part, write_real>("The real parts, a view."),
     property<"imag", imaginary_part, write_imaginary>("The imaginary parts, a view."),
-    property<"names", names>("Names of dimensions: none here."),
     {},
 };
 

@@ -65,13 +65,13 @@ bool to_dtype(PyObject* o, DType& out) {
   if (is_dtype(o)) {
     out = dtype_value(o);
   } else if (o == as_object(&PyFloat_Type)) {
-    out = default_dtype();
+    out = DType::F64;
   } else if (o == as_object(&PyLong_Type)) {
     out = DType::I64;
   } else if (o == as_object(&PyBool_Type)) {
     out = DType::Bool;
   } else if (o == as_object(&PyComplex_Type)) {
-    out = to_complex(default_dtype());
+    out = DType::C128;
   } else {
     return false;
   }

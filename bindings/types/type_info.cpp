@@ -90,9 +90,10 @@ PyObject* finfo_repr(PyObject* self) {
 
 PyObject* iinfo_repr(PyObject* self) {
   Owned low(int_min(self, nullptr)), high(int_max(self, nullptr));
-  if (!low || !high) return nullptr;
-  return PyUnicode_FromFormat("iinfo(min=%S, max=%S, dtype=%s)", low.get(), high.get(),
-                              info(dtype_value(self)).name.data());
+  char text[120];
+  snprintf(text, sizeof text, "iinfo(min=%g, max=%g, dtype=%s)", PyLong_AsDouble(low.get()), PyLong_AsDouble(high.get()),
+           info(dtype_value(self)).name.data());
+  return PyUnicode_FromString(text);
 }
 
 PyObject* compare(PyObject* a, PyObject* b, int op) {
