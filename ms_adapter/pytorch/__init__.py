@@ -12,8 +12,18 @@ import types as _types
 from ms_adapter import _C
 
 # ---- the core's types and constants: everything below may use them while it is imported ------------
-_PRIVATE = {"autograd", "functions", "install_tensor_methods", "set_parameter_type", "set_backend", "on_device", "call_operator",
-            "return_types"}
+_PRIVATE = {
+    "ModuleBase",
+    "autograd",
+    "call_operator",
+    "functions",
+    "install_tensor_methods",
+    "on_device",
+    "return_types",
+    "set_backend",
+    "set_global_module_hooks",
+    "set_parameter_type",
+}
 for _name in dir(_C):
     if _name[0] != "_" and _name not in _PRIVATE:
         _value = getattr(_C, _name)

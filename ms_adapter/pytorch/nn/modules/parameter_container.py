@@ -153,7 +153,9 @@ class ParameterDict(Module):
 
     def get(self, key, default=None):
         """The value under ``key``, or ``default``."""
-        return self.get(key, default)
+        if key not in self:
+            return default
+        return self[key]
 
     def fromkeys(self, keys, default=None):
         """A ParameterDict with ``default`` under each of ``keys``."""
