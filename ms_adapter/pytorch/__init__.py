@@ -64,10 +64,10 @@ from .storage import TypedStorage
 from ._tensor_str import set_printoptions
 from . import _tensor, _utils
 from . import nn, optim
-from . import backends, cuda, serialization, testing
+from . import backends, compiler, cuda, distributed, jit, overrides, serialization, testing
 from .serialization import load, save
 
-globals().update(storage.storage_classes())
+globals().update(**storage.storage_classes(), **storage.tensor_classes())
 _C.install_tensor_methods(_tensor.METHODS)
 _C.autograd.install_node_methods(_tensor.NODE_METHODS)
 

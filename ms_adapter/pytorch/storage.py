@@ -164,3 +164,34 @@ def storage_classes():
         }
         classes[f"{stem}Storage"] = _LegacyStorageMeta(f"{stem}Storage", (_LegacyStorage,), attributes)
     return classes
+
+
+class _LegacyTensorMeta(type):
+    """Makes ``torch.FloatTensor`` and the like answer for all tensors of their dtype."""
+
+    def __instancecheck__(cls, instance):
+        return (
+            isinstance(instance, torch.Tensor)
+            and instance.dtype == cls.dtype
+            and instance.device.type == "cpu"
+        )
+
+    def __call__(cls, *args):
+        if len(args) == 1 and not isinstance(args[0], int):
+            return torch.tensor(args[0], dtype=cls.dtype)
+        return torch.empty(args or (0,), dtype=cls.dtype)
+
+
+def tensor_classes():
+    """``torch.FloatTensor`` and its siblings, by name: old constructors, from sizes or from data."""
+    classes = {}
+    for name, stem in _STEMS.items():
+        if not name.startswith("complex"):
+            attributes = {
+                "dtype": getattr(torch, name),
+                "__doc__": f"Tensors of {name}: from sizes, or from data.",
+            }
+            classes[f"{stem}Tensor"] = _LegacyTensorMeta(
+                f"{stem}Tensor", (), {**attributes, "__module__": "torch"}
+            )
+    return classes
