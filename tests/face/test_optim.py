@@ -21,11 +21,19 @@ OPTIONS = {
         {"lr": 0.1, "amsgrad": True, "maximize": True},
     ],
     "AdamW": [{"lr": 0.1}, {"lr": 0.1, "amsgrad": True, "weight_decay": 0.3}],
+    "RMSprop": [{}, {"lr": 0.1, "momentum": 0.9, "centered": True, "weight_decay": 0.1}],
+    "Adagrad": [{"lr": 0.1}, {"lr": 0.1, "lr_decay": 0.2, "initial_accumulator_value": 0.3, "maximize": True}],
+    "Adadelta": [{}, {"lr": 0.5, "rho": 0.8, "weight_decay": 0.1, "maximize": True}],
+    "Adamax": [{"lr": 0.1}, {"lr": 0.1, "weight_decay": 0.1, "maximize": True}],
+    "NAdam": [{"lr": 0.1}, {"lr": 0.1, "weight_decay": 0.1, "decoupled_weight_decay": True}],
+    "RAdam": [{"lr": 0.1}, {"lr": 0.1, "weight_decay": 0.1, "decoupled_weight_decay": True}],
+    "ASGD": [{"lr": 0.1}, {"lr": 0.1, "t0": 2.0, "lambd": 0.1, "weight_decay": 0.1}],
+    "Rprop": [{"lr": 0.1}, {"lr": 0.1, "etas": (0.4, 1.5), "maximize": True}],
 }
 CASES = [(name, options) for name, all_options in OPTIONS.items() for options in all_options]
 
 
-def train(t, make, steps=5, dtype="float64"):
+def train(t, make, steps=7, dtype="float64"):
     """Parameters after each step, and the optimizer; the gradients are a fixed function of the parameters."""
     dtype = getattr(t, dtype)
     params = [

@@ -1,0 +1,48 @@
+"""Adadelta."""
+
+from ._per_parameter import PerParameter, zeros_of
+from .optimizer import check_option
+
+__all__ = ["Adadelta"]
+
+
+class Adadelta(PerParameter):
+    """Steps by the gradient times the ratio of the running sizes of past steps and of gradients."""
+
+    def __init__(
+        self,
+        params,
+        lr=1.0,
+        rho=0.9,
+        eps=1e-06,
+        weight_decay=0,
+        foreach=None,
+        *,
+        capturable=False,
+        maximize=False,
+        differentiable=False,
+    ):
+        check_option("rho value", rho, 0.0 <= rho <= 1.0)
+        check_option("epsilon value", eps, eps >= 0.0)
+        options = {
+            "lr": lr,
+            "rho": rho,
+            "eps": eps,
+            "weight_decay": weight_decay,
+            "maximize": maximize,
+            "capturable": capturable,
+            "foreach": foreach,
+            "differentiable": differentiable,
+        }
+        super().__init__(params, options)
+
+    def _start(self, param, state, group):
+        state["square_avg"] = zeros_of(param)
+        state["acc_delta"] = zeros_of(param)
+
+    def _update(self, param, grad, state, group, lr):
+        rho, eps = group["rho"], group["eps"]
+        square_avg = state["square_avg"].mul_(rho).addcmul_(grad, grad, value=1 - rho)
+        delta = state["acc_delta"].add(eps).sqrt().div(square_avg.add(eps).sqrt()).mul(grad)
+        state["acc_delta"].mul_(rho).addcmul_(delta, delta, value=1 - rho)
+        param.add_(delta, alpha=-lr)

@@ -1,0 +1,65 @@
+"""Adagrad."""
+
+import ms_adapter.pytorch as torch
+
+from ._per_parameter import PerParameter
+from .optimizer import check_option, check_variants
+
+__all__ = ["Adagrad"]
+
+
+class Adagrad(PerParameter):
+    """Steps along the gradient over the root of the sum of its squares so far."""
+
+    def __init__(
+        self,
+        params,
+        lr=0.01,
+        lr_decay=0,
+        weight_decay=0,
+        initial_accumulator_value=0,
+        eps=1e-10,
+        foreach=None,
+        *,
+        maximize=False,
+        differentiable=False,
+        fused=None,
+    ):
+        check_option("lr_decay value", lr_decay, lr_decay >= 0.0)
+        check_option(
+            "initial_accumulator_value value", initial_accumulator_value, initial_accumulator_value >= 0.0
+        )
+        check_option("epsilon value", eps, eps >= 0.0)
+        check_variants(foreach, fused, differentiable)
+        options = {
+            "lr": lr,
+            "lr_decay": lr_decay,
+            "eps": eps,
+            "weight_decay": weight_decay,
+            "initial_accumulator_value": initial_accumulator_value,
+            "foreach": foreach,
+            "maximize": maximize,
+            "differentiable": differentiable,
+            "fused": fused,
+        }
+        super().__init__(params, options)
+        for group in self.param_groups:  # its state exists from the start
+            for param in group["params"]:
+                self.state[param]["step"] = torch.tensor(0.0, dtype=torch.float32)
+                self._start(param, self.state[param], group)
+
+    def __setstate__(self, state):
+        super().__setstate__(state)
+        for group in self.param_groups:
+            group.pop("capturable", None)  # not one of its options
+            group.setdefault("fused", None)
+
+    def _start(self, param, state, group):
+        start = group["initial_accumulator_value"]
+        start = complex(start, start) if param.is_complex() else start
+        state["sum"] = torch.full_like(param, start, memory_format=torch.preserve_format, requires_grad=False)
+
+    def _update(self, param, grad, state, group, lr):
+        rate = lr / (1 + (state["step"].item() - 1) * group["lr_decay"])
+        total = state["sum"].addcmul_(grad, grad, value=1)
+        param.addcdiv_(grad, total.sqrt().add(group["eps"]), value=-rate)

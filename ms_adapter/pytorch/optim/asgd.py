@@ -1,0 +1,56 @@
+"""ASGD: stochastic gradient descent that also averages its parameters."""
+
+import ms_adapter.pytorch as torch
+
+from ._per_parameter import PerParameter, zeros_of
+from .optimizer import _to_scalar
+
+__all__ = ["ASGD"]
+
+
+class ASGD(PerParameter):
+    """Gradient descent with a falling rate; the average of the parameters from step ``t0`` on is kept as
+    ``ax``.
+    """
+
+    def __init__(
+        self,
+        params,
+        lr=0.01,
+        lambd=0.0001,
+        alpha=0.75,
+        t0=1000000.0,
+        weight_decay=0,
+        foreach=None,
+        maximize=False,
+        differentiable=False,
+        capturable=False,
+    ):
+        options = {
+            "lr": lr,
+            "lambd": lambd,
+            "alpha": alpha,
+            "t0": t0,
+            "weight_decay": weight_decay,
+            "foreach": foreach,
+            "maximize": maximize,
+            "differentiable": differentiable,
+            "capturable": capturable,
+        }
+        super().__init__(params, options)
+
+    def _start(self, param, state, group):
+        state["eta"] = torch.tensor(float(_to_scalar(group["lr"])), dtype=torch.float32)
+        state["mu"] = torch.tensor(1.0, dtype=torch.float32)
+        state["ax"] = zeros_of(param)
+
+    def _update(self, param, grad, state, group, lr):
+        rate, mu, average = state["eta"].item(), state["mu"], state["ax"]
+        step = state["step"].item()
+        param.mul_(1 - group["lambd"] * rate).add_(grad, alpha=-rate)
+        if mu.item() == 1:
+            average.copy_(param)
+        else:
+            average.add_(param.sub(average).mul_(mu))
+        state["eta"].fill_(float(lr / (1 + group["lambd"] * lr * step) ** group["alpha"]))
+        mu.fill_(1 / max(1, step - group["t0"]))

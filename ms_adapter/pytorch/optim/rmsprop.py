@@ -1,0 +1,64 @@
+"""RMSprop."""
+
+from ._per_parameter import PerParameter, zeros_of
+from .optimizer import check_option
+
+__all__ = ["RMSprop"]
+
+
+class RMSprop(PerParameter):
+    """Steps along the gradient over the root of the running mean of its square (``centered``: of its
+    variance).
+    """
+
+    def __init__(
+        self,
+        params,
+        lr=0.01,
+        alpha=0.99,
+        eps=1e-08,
+        weight_decay=0,
+        momentum=0,
+        centered=False,
+        capturable=False,
+        foreach=None,
+        maximize=False,
+        differentiable=False,
+    ):
+        check_option("epsilon value", eps, eps >= 0.0)
+        check_option("momentum value", momentum, momentum >= 0.0)
+        check_option("alpha value", alpha, alpha >= 0.0)
+        options = {
+            "lr": lr,
+            "momentum": momentum,
+            "alpha": alpha,
+            "eps": eps,
+            "centered": centered,
+            "weight_decay": weight_decay,
+            "capturable": capturable,
+            "foreach": foreach,
+            "maximize": maximize,
+            "differentiable": differentiable,
+        }
+        super().__init__(params, options)
+
+    def _start(self, param, state, group):
+        state["square_avg"] = zeros_of(param)
+        if group["momentum"] > 0:
+            state["momentum_buffer"] = zeros_of(param)
+        if group["centered"]:
+            state["grad_avg"] = zeros_of(param)
+
+    def _update(self, param, grad, state, group, lr):
+        alpha, square_avg = group["alpha"], state["square_avg"]
+        square_avg.mul_(alpha).addcmul_(grad, grad, value=1 - alpha)
+        variance = square_avg
+        if group["centered"]:
+            mean = state["grad_avg"].lerp_(grad, 1 - alpha)
+            variance = square_avg.addcmul(mean, mean, value=-1)
+        root = variance.sqrt().add(group["eps"])
+        if group["momentum"] > 0:
+            buffer = state["momentum_buffer"].mul_(group["momentum"]).addcdiv_(grad, root)
+            param.add_(buffer, alpha=-lr)
+        else:
+            param.addcdiv_(grad, root, value=-lr)
