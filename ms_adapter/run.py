@@ -17,14 +17,14 @@ Run a PyTorch script, or a module with -m, on ms_adapter: `import torch` means m
 for it and for every library that it imports.
 
   --device D   what an accelerator named in the script means (default: auto)
-                 auto       the best one that this machine has
+                 auto       the best one that this machine has; so far that is cpu
                  cpu        there is none: `cuda` means cpu
-                 mindspore  MindSpore's device; npu is its other name
+                 mindspore, npu   not redirected yet: name the device in the script
   -m MODULE    run a module as `python -m MODULE` does
   -h, --help   show this text
 """
 DEVICES = ("auto", "cpu", "mindspore", "npu")
-DEVICE_VARIABLE = "MS_ADAPTER_DEVICE"  # read by ms_adapter.pytorch; child processes inherit it
+NOT_REDIRECTED = ("mindspore", "npu")
 
 
 class UsageError(Exception):
@@ -32,7 +32,7 @@ class UsageError(Exception):
 
 
 class Request:
-    """A parsed command line: what to run, its arguments, and the device."""
+    """A parsed command line: what to run and its arguments."""
 
     def __init__(self, argv: list[str]) -> None:
         self.device = "auto"
@@ -54,6 +54,11 @@ class Request:
             self.device = value or self._value(word, rest)
             if self.device not in DEVICES:
                 raise UsageError(f"unknown device {self.device!r}: choose one of {', '.join(DEVICES)}")
+            if self.device in NOT_REDIRECTED:
+                raise UsageError(
+                    f"device {self.device!r} cannot stand for the script's accelerator yet. Run without "
+                    "--device, and put tensors there with torch.device('mindspore') in the script"
+                )
         elif word == "-m":
             self.module = self._value(word, rest)
         elif word in ("-h", "--help"):
@@ -85,7 +90,6 @@ def main(argv: list[str] | None = None) -> int:
 
     torch_alias.install()
     torch_alias.install_in_children()
-    os.environ[DEVICE_VARIABLE] = request.device
     try:
         if request.module:
             _run_module(request.module, request.args)
@@ -186,10 +190,13 @@ def _drop_runner_frames(error: BaseException, seen: set[int] | None = None) -> N
 
 
 def _is_runner_frame(tb: TracebackType) -> bool:
+    """The runner's files, and what Python runs between them and the user's code."""
     file = tb.tb_frame.f_code.co_filename
     folder = os.path.dirname(__file__)
-    return file in (__file__, os.path.join(folder, "torch_alias.py"), "<frozen runpy>") or file.endswith(
-        f"{os.sep}runpy.py"
+    return (
+        file in (__file__, os.path.join(folder, "torch_alias.py"))
+        or file.startswith(("<frozen runpy", "<frozen importlib"))
+        or file.endswith(f"{os.sep}runpy.py")
     )
 
 

@@ -1,4 +1,5 @@
 """The generator's checks: each fault of the registry is refused with file, row and cause."""
+
 from __future__ import annotations
 
 import subprocess
@@ -40,10 +41,15 @@ FAULTS = {
     "the schema does not parse": ('"double(Tensor input) -> Tensor"', '"double(Tensor input)"'),
     "unknown type 'Tensr'": ('"double(Tensor input)', '"double(Tensr input)'),
     "two parameters share a name": ('"double(Tensor input)', '"double(Tensor input, int input)'),
-    "kind 'elementwize' is none of": ('kind = "elementwise"\ndtype = "promote"\ngradient = {', 'kind = "elementwize"\ndtype = "promote"\ngradient = {'),
+    "kind 'elementwize' is none of": (
+        'kind = "elementwise"\ndtype = "promote"\ngradient = {',
+        'kind = "elementwize"\ndtype = "promote"\ngradient = {',
+    ),
     "dtype 'widest' is none of": ('dtype = "promote"\ngradient = {', 'dtype = "widest"\ngradient = {'),
-    "unknown field ['colour']": ('kind = "elementwise"\ndtype = "promote"\ngradient = {',
-                                 'kind = "elementwise"\ncolour = "red"\ndtype = "promote"\ngradient = {'),
+    "unknown field ['colour']": (
+        'kind = "elementwise"\ndtype = "promote"\ngradient = {',
+        'kind = "elementwise"\ncolour = "red"\ndtype = "promote"\ngradient = {',
+    ),
     "outside the formula language": ('"grad * 2"', '"[x for x in grad]"'),
 }
 
@@ -82,7 +88,9 @@ def test_output_is_stable(tmp_path: Path) -> None:
 
 
 def test_schema_defaults_and_types() -> None:
-    schema = parse("f.x(Tensor|Scalar a, int[2] stride=1, *, str mode='mean', dtype? dtype=None) -> (Tensor, Tensor)")
+    schema = parse(
+        "f.x(Tensor|Scalar a, int[2] stride=1, *, str mode='mean', dtype? dtype=None) -> (Tensor, Tensor)"
+    )
     a, stride, mode, dtype = schema.params
     assert (schema.name, schema.overload, schema.results) == ("f", "x", ["Tensor", "Tensor"])
     assert a.takes_number and not a.keyword_only
@@ -93,7 +101,7 @@ def test_schema_defaults_and_types() -> None:
 
 def test_helpers_are_read_from_their_header() -> None:
     header = "Tensor spread(const Tensor& grad, const Dims& sizes, bool keep = false);  // comment"
-    (name, params, result), = declarations(header)
+    ((name, params, result),) = declarations(header)
     assert (name, [p.type for p in params], result) == ("spread", ["Tensor", "int[]", "bool"], "Tensor")
 
 

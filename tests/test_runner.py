@@ -202,6 +202,7 @@ def test_install_refuses_a_process_with_pytorch_in_it(script, tmp_path):
     [
         ((), "no script given"),
         (("--device", "gpu", "x.py"), "unknown device 'gpu': choose one of auto, cpu, mindspore, npu"),
+        (("--device", "npu", "x.py"), "cannot stand for the script's accelerator yet"),
         (("--device",), "--device needs a value"),
         (("-m",), "-m needs a value"),
         (("--fast", "x.py"), "unknown option --fast"),
@@ -213,11 +214,10 @@ def test_wrong_command_lines(tmp_path, args, said):
     assert done.returncode == 2 and said in done.stderr
 
 
-def test_device_reaches_the_script(script, tmp_path):
-    name = script("import os; print(os.environ['MS_ADAPTER_DEVICE'])")
-    assert output_of(run("--device", "cpu", name, cwd=tmp_path)) == ["cpu"]
-    assert output_of(run("--device=cpu", name, cwd=tmp_path)) == ["cpu"]
-    assert output_of(run(name, cwd=tmp_path)) == ["auto"]
+@pytest.mark.parametrize("option", [("--device", "cpu"), ("--device=cpu",), ("--device", "auto")])
+def test_without_an_accelerator_the_script_sees_the_cpu(script, tmp_path, option):
+    name = script("import torch; print(torch.cuda.is_available(), torch.ones(1).device)")
+    assert output_of(run(*option, name, cwd=tmp_path)) == ["False cpu"]
 
 
 def test_the_command_lists_its_subcommands(tmp_path):

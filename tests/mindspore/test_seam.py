@@ -1,4 +1,5 @@
 """The device seam: operators, a view, an in-place and a training on torch.device("mindspore"). Runs in .venv-mindspore."""
+
 from __future__ import annotations
 
 import numpy as np
@@ -77,7 +78,15 @@ def test_mlp_trains_as_on_cpu() -> None:
     def losses(device: str) -> list[float]:
         torch.manual_seed(0)
         nn = torch.nn
-        model = nn.Sequential(nn.Linear(4, 16), nn.ReLU(), nn.Linear(16, 16), nn.Tanh(), nn.Linear(16, 8), nn.ReLU(), nn.Linear(8, 1))
+        model = nn.Sequential(
+            nn.Linear(4, 16),
+            nn.ReLU(),
+            nn.Linear(16, 16),
+            nn.Tanh(),
+            nn.Linear(16, 8),
+            nn.ReLU(),
+            nn.Linear(8, 1),
+        )
         x, y = torch.randn(32, 4), torch.randn(32, 1)
         model, x, y = model.to(device), x.to(device), y.to(device)
         optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
