@@ -20,6 +20,8 @@ class Rows:
         self.__dict__["_namespace"] = namespace
 
     def __getattr__(self, name):
+        if name.startswith("__"):  # Python's own questions
+            raise AttributeError(name)
         found = _C.functions.get(f"{self._namespace}.{name}") or _C.functions.get(name)
         if found is None:
             raise NotImplementedError(

@@ -15,58 +15,8 @@ Tensor = _C.Tensor
 _native = _C.autograd
 
 
-def __repr__(self, *, tensor_contents=None):
-    return _str(self, tensor_contents=tensor_contents)
-
-
-def backward(self, gradient=None, retain_graph=None, create_graph=False, inputs=None):
-    """Add this tensor's gradients to the ``grad`` of the graph's leaves; see
-    :func:`torch.autograd.backward`.
-    """
-    torch.autograd.backward(self, gradient, retain_graph, create_graph, inputs=inputs)
-
-
-def register_hook(self, hook):
-    """Call ``hook(grad)`` whenever the gradient of this tensor is computed; what it returns replaces the
-    gradient.
-
-    Returns a handle whose ``remove()`` takes the hook away.
-    """
-    if not self.requires_grad:
-        raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
-    return _hook_handle(self, _native.add_tensor_hook(self, hook))
-
-
-def register_post_accumulate_grad_hook(self, hook):
-    """Call ``hook(tensor)`` after this leaf's ``grad`` was added to."""
-    if not self.requires_grad:
-        raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
-    if not self.is_leaf:
-        raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
-    return _hook_handle(self, _native.add_post_accumulate_hook(self, hook))
-
-
 def _hook_handle(tensor, number):
     return NodeHandle(lambda: _native.remove_tensor_hook(tensor, number))
-
-
-def __deepcopy__(self, memo):
-    if not self.is_leaf:
-        raise RuntimeError(
-            "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the "
-            "moment. "
-            "If you were attempting to deepcopy a module, this may be because of a "
-            "torch.nn.utils.weight_norm usage."
-        )
-    if id(self) in memo:
-        return memo[id(self)]
-    with torch.no_grad():
-        copied = self._make_subclass(self.__class__, _copy_with_storage(self, memo), self.requires_grad)
-        memo[id(self)] = copied
-        if self.grad is not None:
-            copied.grad = self.grad.__deepcopy__(memo)
-        _copy_attributes(self, copied, memo)
-    return copied
 
 
 def _copy_with_storage(tensor, memo):
@@ -91,21 +41,12 @@ def _copy_storage(storage):
 
 
 def _copy_attributes(source, target, memo):
-    for name in copyreg._slotnames(source.__class__):
+    for name in copyreg._slotnames(type(source)):
         if hasattr(source, name):
             setattr(target, name, copy.deepcopy(getattr(source, name), memo))
     attributes = getattr(source, "__dict__", None)
     if attributes:
         target.__dict__.update(copy.deepcopy(attributes, memo))
-
-
-def __reduce_ex__(self, protocol):
-    torch.utils.hooks.warn_if_has_hooks(self)
-    function, args = _reduce_plain(self)
-    state = _utils._get_obj_state(self)
-    if self.__class__ is Tensor and not state:
-        return function, args
-    return _rebuild_from_type_v2, (function, self.__class__, args, state)
 
 
 def _reduce_plain(tensor):
@@ -139,143 +80,172 @@ def _reduce_plain(tensor):
 def _rebuild_from_type_v2(func, new_type, args, state):
     """A tensor of a subclass, or with attributes of its own."""
     made = func(*args)
-    if made.__class__ is not new_type:
+    if type(made) is not new_type:
         made = made.as_subclass(new_type)
-    restore = getattr(made.__class__, "__setstate__", None)
-    if restore is not None and restore is not __setstate__:
+    restore = getattr(type(made), "__setstate__", None)
+    if restore is not None and restore is not TensorMethods.__setstate__:
         made.__setstate__(state)
         return made
     return _utils._set_obj_state(made, state)
 
 
-def __setstate__(self, state):
-    _utils._set_obj_state(self, state)
+class TensorMethods:
+    """What is attached to the type Tensor, under these names."""
+
+    __array_priority__ = 1000  # NumPy's operators then leave the work to ours
+
+    def __repr__(self, *, tensor_contents=None):
+        return _str(self, tensor_contents=tensor_contents)
+
+    def backward(self, gradient=None, retain_graph=None, create_graph=False, inputs=None):
+        """Add this tensor's gradients to the ``grad`` of the graph's leaves; see
+        :func:`torch.autograd.backward`.
+        """
+        torch.autograd.backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+
+    def register_hook(self, hook):
+        """Call ``hook(grad)`` whenever the gradient of this tensor is computed; what it returns replaces the
+        gradient.
+
+        Returns a handle whose ``remove()`` takes the hook away.
+        """
+        if not self.requires_grad:
+            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        return _hook_handle(self, _native.add_tensor_hook(self, hook))
+
+    def register_post_accumulate_grad_hook(self, hook):
+        """Call ``hook(tensor)`` after this leaf's ``grad`` was added to."""
+        if not self.requires_grad:
+            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        if not self.is_leaf:
+            raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
+        return _hook_handle(self, _native.add_post_accumulate_hook(self, hook))
+
+    def __deepcopy__(self, memo):
+        if not self.is_leaf:
+            raise RuntimeError(
+                "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at "
+                "the "
+                "moment. "
+                "If you were attempting to deepcopy a module, this may be because of a "
+                "torch.nn.utils.weight_norm usage."
+            )
+        if id(self) in memo:
+            return memo[id(self)]
+        with torch.no_grad():
+            copied = self._make_subclass(type(self), _copy_with_storage(self, memo), self.requires_grad)
+            memo[id(self)] = copied
+            if self.grad is not None:
+                copied.grad = self.grad.__deepcopy__(memo)
+            _copy_attributes(self, copied, memo)
+        return copied
+
+    def __reduce_ex__(self, protocol):
+        torch.utils.hooks.warn_if_has_hooks(self)
+        function, args = _reduce_plain(self)
+        state = _utils._get_obj_state(self)
+        if type(self) is Tensor and not state:
+            return function, args
+        return _rebuild_from_type_v2, (function, type(self), args, state)
+
+    def __setstate__(self, state):
+        _utils._set_obj_state(self, state)
+
+    def __format__(self, spec):
+        if self.dim() == 0 and not self.is_meta and type(self) is Tensor:
+            return self.item().__format__(spec)
+        return object.__format__(self, spec)
+
+    def __iter__(self):
+        if self.dim() == 0:
+            raise TypeError("iteration over a 0-d tensor")
+        return iter(self.unbind(0))
+
+    def __reversed__(self):
+        return self if self.dim() == 0 else self.flip(0)
+
+    def __contains__(self, element, /):
+        if isinstance(element, (Tensor, int, float, complex, bool)):
+            return bool((element == self).any().item())
+        raise RuntimeError(
+            f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}."
+        )
+
+    def __dir__(self):
+        names = {*dir(type(self)), *getattr(self, "__dict__", {})}
+        return sorted(name for name in names if not name.startswith("_cuda"))
+
+    def __array__(self, dtype=None, copy=None):
+        array = self.numpy()
+        if dtype is not None:
+            array = array.astype(dtype, copy=False)
+        return array.copy() if copy else array
+
+    def __array_wrap__(self, array, context=None, return_scalar=False):
+        if array.dtype == bool:  # NumPy's comparisons
+            array = array.astype("uint8")
+        return torch.from_numpy(array)
+
+    def storage(self):
+        """The typed storage; new code uses ``untyped_storage``."""
+        return torch.storage.TypedStorage(
+            wrap_storage=self.untyped_storage(), dtype=self.dtype, _internal=True
+        )
+
+    def share_memory_(self):
+        """Move the storage to memory that other processes can share."""
+        raise NotImplementedError(
+            "Tensor.share_memory_: shared memory between processes is not supported yet; pass the tensor's "
+            "NumPy "
+            "array "
+            "through multiprocessing.shared_memory."
+        )
+
+    def is_shared(self):
+        """Whether other processes can share the storage."""
+        return False
+
+    def type(self, dtype=None, non_blocking=False, **kwargs):
+        """Without arguments the old name of the tensor's type, as "torch.FloatTensor"; else a cast to that
+        type.
+        """
+        if dtype is None:
+            return torch.storage.tensor_type_name(self)
+        if isinstance(dtype, str):
+            dtype = torch.storage.dtype_of_type_name(dtype)
+        return self.to(dtype=getattr(dtype, "dtype", dtype), non_blocking=non_blocking)
+
+    def cuda(self, device=None, non_blocking=False, memory_format=None):
+        """The tensor on the accelerator, or on ``cpu`` where there is none, which is said once."""
+        return self.to(torch.cuda._target(device), non_blocking=non_blocking)
+
+    def cpu(self, memory_format=None):
+        """The tensor in the CPU's memory."""
+        return self.to("cpu")
+
+    def module_load(self, other, assign=False):
+        """What ``load_state_dict`` puts in this tensor's place when it swaps tensors."""
+        return other.detach() if assign else self.copy_(other).detach()
 
 
-def __format__(self, spec):
-    if self.dim() == 0 and not self.is_meta and self.__class__ is Tensor:
-        return self.item().__format__(spec)
-    return object.__format__(self, spec)
+class NodeMethods:
+    """What is attached to the type of backward nodes."""
+
+    def register_hook(self, fn):
+        """Call ``fn(grad_inputs, grad_outputs)`` after the node ran; it may return new ``grad_inputs``."""
+        number = self.add_hook(fn)
+        return NodeHandle(lambda: self.remove_hook(number))
+
+    def register_prehook(self, fn):
+        """Call ``fn(grad_outputs)`` before the node runs; it may return new ``grad_outputs``."""
+        number = self.add_prehook(fn)
+        return NodeHandle(lambda: self.remove_hook(number))
 
 
-def __iter__(self):
-    if self.dim() == 0:
-        raise TypeError("iteration over a 0-d tensor")
-    return iter(self.unbind(0))
+def _own(cls):
+    """What a class body defined."""
+    return {name: value for name, value in vars(cls).items() if name not in _CLASS_ATTRIBUTES}
 
 
-def __reversed__(self):
-    return self if self.dim() == 0 else self.flip(0)
-
-
-def __contains__(self, element, /):
-    if isinstance(element, (Tensor, int, float, complex, bool)):
-        return bool((element == self).any().item())
-    raise RuntimeError(
-        f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {element.__class__}."
-    )
-
-
-def __dir__(self):
-    names = {*dir(self.__class__), *getattr(self, "__dict__", {})}
-    return sorted(name for name in names if not name.startswith("_cuda"))
-
-
-def __array__(self, dtype=None, copy=None):
-    array = self.numpy()
-    if dtype is not None:
-        array = array.astype(dtype, copy=False)
-    return array.copy() if copy else array
-
-
-def __array_wrap__(self, array, context=None, return_scalar=False):
-    if array.dtype == bool:  # NumPy's comparisons
-        array = array.astype("uint8")
-    return torch.from_numpy(array)
-
-
-def storage(self):
-    """The typed storage; new code uses ``untyped_storage``."""
-    return torch.storage.TypedStorage(wrap_storage=self.untyped_storage(), dtype=self.dtype, _internal=True)
-
-
-def share_memory_(self):
-    """Move the storage to memory that other processes can share."""
-    raise NotImplementedError(
-        "Tensor.share_memory_: shared memory between processes is not supported yet; pass the tensor's NumPy "
-        "array "
-        "through multiprocessing.shared_memory."
-    )
-
-
-def is_shared(self):
-    """Whether other processes can share the storage."""
-    return False
-
-
-def type(self, dtype=None, non_blocking=False, **kwargs):
-    """Without arguments the old name of the tensor's type, as "torch.FloatTensor"; else a cast to that
-    type.
-    """
-    if dtype is None:
-        return torch.storage.tensor_type_name(self)
-    if isinstance(dtype, str):
-        dtype = torch.storage.dtype_of_type_name(dtype)
-    return self.to(dtype=getattr(dtype, "dtype", dtype), non_blocking=non_blocking)
-
-
-def cuda(self, device=None, non_blocking=False, memory_format=None):
-    """The tensor on the accelerator, or on ``cpu`` where there is none, which is said once."""
-    return self.to(torch.cuda._target(device), non_blocking=non_blocking)
-
-
-def cpu(self, memory_format=None):
-    """The tensor in the CPU's memory."""
-    return self.to("cpu")
-
-
-def module_load(self, other, assign=False):
-    """What ``load_state_dict`` puts in this tensor's place when it swaps tensors."""
-    return other.detach() if assign else self.copy_(other).detach()
-
-
-def _node_register_hook(self, fn):
-    """Call ``fn(grad_inputs, grad_outputs)`` after the node ran; it may return new ``grad_inputs``."""
-    number = self.add_hook(fn)
-    return NodeHandle(lambda: self.remove_hook(number))
-
-
-def _node_register_prehook(self, fn):
-    """Call ``fn(grad_outputs)`` before the node runs; it may return new ``grad_outputs``."""
-    number = self.add_prehook(fn)
-    return NodeHandle(lambda: self.remove_hook(number))
-
-
-METHODS = {
-    function.__name__: function
-    for function in (
-        __repr__,
-        backward,
-        register_hook,
-        register_post_accumulate_grad_hook,
-        __deepcopy__,
-        __reduce_ex__,
-        __setstate__,
-        __format__,
-        __iter__,
-        __reversed__,
-        __contains__,
-        __dir__,
-        __array__,
-        __array_wrap__,
-        storage,
-        share_memory_,
-        is_shared,
-        type,
-        cuda,
-        cpu,
-        module_load,
-    )
-}
-METHODS["__array_priority__"] = 1000  # NumPy's operators then leave the work to ours
-NODE_METHODS = {"register_hook": _node_register_hook, "register_prehook": _node_register_prehook}
+_CLASS_ATTRIBUTES = {"__module__", "__doc__", "__dict__", "__weakref__", "__qualname__"}
+METHODS, NODE_METHODS = _own(TensorMethods), _own(NodeMethods)

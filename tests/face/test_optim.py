@@ -22,7 +22,7 @@ OPTIONS = {
     ],
     "AdamW": [{"lr": 0.1}, {"lr": 0.1, "amsgrad": True, "weight_decay": 0.3}],
     "RMSprop": [{}, {"lr": 0.1, "momentum": 0.9, "centered": True, "weight_decay": 0.1}],
-    "Adagrad": [{"lr": 0.1}, {"lr": 0.1, "lr_decay": 0.2, "initial_accumulator_value": 0.3, "maximize": True}],
+    "Adagrad": [{}, {"lr": 0.1, "lr_decay": 0.2, "initial_accumulator_value": 0.3, "maximize": True}],
     "Adadelta": [{}, {"lr": 0.5, "rho": 0.8, "weight_decay": 0.1, "maximize": True}],
     "Adamax": [{"lr": 0.1}, {"lr": 0.1, "weight_decay": 0.1, "maximize": True}],
     "NAdam": [{"lr": 0.1}, {"lr": 0.1, "weight_decay": 0.1, "decoupled_weight_decay": True}],

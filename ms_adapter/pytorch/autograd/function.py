@@ -2,6 +2,7 @@
 
 import functools
 import inspect
+import warnings
 
 from ms_adapter import _C
 
@@ -126,12 +127,11 @@ class Function(metaclass=_FunctionMeta):
     generate_vmap_rule = False
 
     def __init__(self, *args, **kwargs):
-        raise RuntimeError(
-            f"{type(self)} should not be instantiated. Methods on autograd functions are all static, so you "
-            f"should "
-            "invoke them on the class itself. Instantiating an autograd function will raise an error in a "
-            "future "
-            "version of PyTorch."
+        warnings.warn(
+            f"{type(self)} should not be instantiated: its methods are static, and apply() is called on the "
+            f"class.",
+            DeprecationWarning,
+            stacklevel=2,
         )
 
     @staticmethod

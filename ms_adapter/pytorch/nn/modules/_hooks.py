@@ -156,15 +156,14 @@ class Hooks:
     def register_forward_hook(self, hook, *, prepend=False, with_kwargs=False, always_call=False):
         """Call ``hook(module, args, output)`` (or ``(module, args, kwargs, output)``) after each forward.
 
-                What the hook returns, unless ``None``, replaces the output. ``always_call`` runs it even when
-                forward raised.
+        What the hook returns, unless ``None``, replaces the output. ``always_call`` runs it even when
+        forward raised.
 
-                >>> import ms_adapter.pytorch as torch
-        from ms_adapter import _C
-                >>> layer = torch.nn.Identity()
-                >>> handle = layer.register_forward_hook(lambda module, args, output: output + 1)
-                >>> layer(torch.tensor(1))
-                tensor(2)
+        >>> import ms_adapter.pytorch as torch
+        >>> layer = torch.nn.Identity()
+        >>> handle = layer.register_forward_hook(lambda module, args, output: output + 1)
+        >>> layer(torch.tensor(1))
+        tensor(2)
         """
         extra = [self._forward_hooks_with_kwargs, self._forward_hooks_always_called]
         handle = _add(self._forward_hooks, hook, extra, prepend)
