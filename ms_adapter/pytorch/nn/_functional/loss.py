@@ -36,14 +36,16 @@ def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, r
     return _rows.nll_loss_nd(input, target, weight, reduction, ignore_index)
 
 
-def _warn_of_broadcast(input, target):
-    if target.size() != input.size():
-        warnings.warn(
-            f"Using a target size ({target.size()}) that is different to the input size ({input.size()}). "
-            f"This will "
-            "likely lead to incorrect results due to broadcasting. Please ensure they have the same size.",
-            stacklevel=3,
-        )
+def _to_one_shape(input, target):
+    """Both broadcast to their common shape, with a warning where they differ."""
+    if target.size() == input.size():
+        return input, target
+    warnings.warn(
+        f"Using a target size ({target.size()}) that is different to the input size ({input.size()}). This "
+        "will likely lead to incorrect results due to broadcasting. Please ensure they have the same size.",
+        stacklevel=3,
+    )
+    return torch.broadcast_tensors(input, target)
 
 
 def _weighted(errors, weight, reduction, total_weight):
@@ -64,9 +66,8 @@ def _weighted(errors, weight, reduction, total_weight):
 
 def mse_loss(input, target, size_average=None, reduce=None, reduction="mean", weight=None):
     """The squared differences of ``input`` and ``target``, their mean by default."""
-    _warn_of_broadcast(input, target)
     reduction = resolve(size_average, reduce, reduction)
-    input, target = torch.broadcast_tensors(input, target)
+    input, target = _to_one_shape(input, target)
     if weight is None:
         return _rows.mse_loss(input, target, get_enum(reduction))
     return _weighted(torch.pow(input - target, 2), weight, reduction, torch.sum(weight))
@@ -74,9 +75,8 @@ def mse_loss(input, target, size_average=None, reduce=None, reduction="mean", we
 
 def l1_loss(input, target, size_average=None, reduce=None, reduction="mean", weight=None):
     """The absolute differences of ``input`` and ``target``, their mean by default."""
-    _warn_of_broadcast(input, target)
     reduction = resolve(size_average, reduce, reduction)
-    input, target = torch.broadcast_tensors(input, target)
+    input, target = _to_one_shape(input, target)
     if weight is None:
         return _rows.l1_loss(input, target, get_enum(reduction))
     return _weighted(torch.abs(input - target), weight, reduction, torch.sum(weight))
@@ -84,9 +84,8 @@ def l1_loss(input, target, size_average=None, reduce=None, reduction="mean", wei
 
 def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mean", beta=1.0):
     """Squared differences below ``beta``, absolute ones above."""
-    _warn_of_broadcast(input, target)
     reduction = get_enum(resolve(size_average, reduce, reduction))
-    input, target = torch.broadcast_tensors(input, target)
+    input, target = _to_one_shape(input, target)
     if beta == 0.0:
         return _rows.l1_loss(input, target, reduction)
     return _rows.smooth_l1_loss(input, target, reduction, beta)
@@ -94,8 +93,7 @@ def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mea
 
 def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
     """Squared differences below ``delta``, linear ones above."""
-    _warn_of_broadcast(input, target)
-    input, target = torch.broadcast_tensors(input, target)
+    input, target = _to_one_shape(input, target)
     if weight is None:
         return _rows.huber_loss(input, target, get_enum(reduction), delta)
     return _weighted(_rows.huber_loss(input, target, get_enum("none"), delta), weight, reduction, None)
