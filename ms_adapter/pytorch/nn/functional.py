@@ -3,3 +3,4 @@
 from ._functional.activation import *  # noqa: F403
 from ._functional.layers import *  # noqa: F403
 from ._functional.loss import *  # noqa: F403
+from ._functional.more_loss import *  # noqa: F403

@@ -1,0 +1,114 @@
+"""Losses of multi-label, ranking, Gaussian and sequence problems."""
+
+import math
+
+import ms_adapter.pytorch as torch
+
+from ... import _operators
+from .._reduction import get_enum, resolve
+
+_rows = _operators.Rows("nn.functional")
+
+
+def _reduce(loss, reduction):
+    if reduction == "none":
+        return loss
+    return {"mean": torch.mean, "sum": torch.sum}[_checked(reduction)](loss)
+
+
+def _checked(reduction):
+    if reduction not in ("none", "mean", "sum"):
+        raise ValueError(f"{reduction} is not a valid value for reduction")
+    return reduction
+
+
+def gaussian_nll_loss(input, target, var, full=False, eps=1e-06, reduction="mean"):
+    """The negative log likelihood of ``target`` under normal distributions of mean ``input`` and variance
+    ``var``.
+
+    ``var`` has the shape of ``input``, or 1 as one of its sizes, or lacks the last dimension, or is one number.
+    """
+    if isinstance(var, float):
+        if var < 0:
+            raise ValueError("var has negative entry/entries")
+        var = var * torch.ones_like(input)
+    elif bool((var < 0).any()):
+        raise ValueError("var has negative entry/entries")
+    if var.size() != input.size():
+        if input.size()[:-1] == var.size():
+            var = var.unsqueeze(-1)
+        elif not _differ_in_one_size(input, var):
+            raise ValueError("var is of incorrect size")
+    _checked(reduction)
+    var = var.clone()
+    with torch.no_grad():
+        var.clamp_(min=eps)
+    loss = 0.5 * (torch.log(var) + (input - target) ** 2 / var)
+    if full:
+        loss = loss + 0.5 * math.log(2 * math.pi)
+    return _reduce(loss, reduction)
+
+
+def _differ_in_one_size(input, var):
+    """Whether ``var`` has one size of 1 where ``input`` has another, and is like it else."""
+    pairs = list(zip(input.size(), var.size(), strict=False))
+    return input.dim() == var.dim() and [v for i, v in pairs if i != v] == [1]
+
+
+def multilabel_margin_loss(input, target, size_average=None, reduce=None, reduction="mean"):
+    """The margin of each wrong class of (N, C) against each right one; ``target`` lists those, -1 ends the
+    list.
+    """
+    return _rows.multilabel_margin_loss(input, target, get_enum(resolve(size_average, reduce, reduction)))
+
+
+def multilabel_soft_margin_loss(input, target, weight=None, size_average=None, reduce=None, reduction="mean"):
+    """The mean over the classes of (N, C) of each class's own two-way cross entropy."""
+    reduction = resolve(size_average, reduce, reduction)
+    log_sigmoid = torch.nn.functional.logsigmoid
+    loss = -(target * log_sigmoid(input) + (1 - target) * log_sigmoid(-input))
+    if weight is not None:
+        loss = loss * weight
+    return _reduce(loss.sum(dim=input.dim() - 1) / input.size(input.dim() - 1), reduction)
+
+
+def multi_margin_loss(
+    input, target, p=1, margin=1.0, weight=None, size_average=None, reduce=None, reduction="mean"
+):
+    """The margins, to the power ``p``, of the wrong classes of (N, C) against the right one."""
+    reduction = get_enum(resolve(size_average, reduce, reduction))
+    if p not in (1, 2):
+        raise ValueError("only p == 1 and p == 2 supported")
+    if weight is not None and weight.dim() != 1:
+        raise ValueError("weight must be one-dimensional")
+    return _rows.multi_margin_loss(input, target, p, margin, weight, reduction)
+
+
+def triplet_margin_with_distance_loss(
+    anchor, positive, negative, *, distance_function=None, margin=1.0, swap=False, reduction="mean"
+):
+    """``max(0, d(anchor, positive) - d(anchor, negative) + margin)`` with a distance of one's own."""
+    if margin <= 0:
+        raise ValueError(f"margin must be greater than 0, got {margin}")
+    distance = distance_function or torch.nn.functional.pairwise_distance
+    if not anchor.dim() == positive.dim() == negative.dim():
+        raise RuntimeError(
+            "The anchor, positive, and negative tensors are expected to have the same number of dimensions, "
+            "but got: "
+            f"anchor {anchor.dim()}D, positive {positive.dim()}D, and negative {negative.dim()}D inputs"
+        )
+    near, far = distance(anchor, positive), distance(anchor, negative)
+    if swap:
+        far = torch.minimum(far, distance(positive, negative))
+    return _reduce(torch.clamp_min(margin + near - far, 0), reduction)
+
+
+def ctc_loss(
+    log_probs, targets, input_lengths, target_lengths, blank=0, reduction="mean", zero_infinity=False
+):
+    """The negative log likelihood of label sequences under all alignments with (T, N, C)
+    log-probabilities.
+    """
+    return torch.ctc_loss(
+        log_probs, targets, input_lengths, target_lengths, blank, get_enum(reduction), zero_infinity
+    )
