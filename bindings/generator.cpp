@@ -182,7 +182,10 @@ PyGetSetDef getters[] = {
 
 // The module functions do to the default generator what the methods do.
 PyObject* default_manual_seed(PyObject*, PyObject* seed) {
-  return manual_seed(default_object, seed);
+  return guarded([&] {
+    Owned number = checked(PyNumber_Long(seed));  // torch.manual_seed, unlike the method, takes 2.0
+    return manual_seed(default_object, number.get());
+  });
 }
 PyObject* default_initial_seed(PyObject*, PyObject*) {
   return initial_seed(default_object, nullptr);

@@ -213,6 +213,12 @@ def test_seeds(seed):
     assert ours.rand(3, generator=g).tolist() == pytorch_rand(3, seed)
 
 
+@pytest.mark.parametrize("seed", [2.7, "3", True])
+def test_manual_seed_takes_what_int_takes(seed):
+    assert ours.manual_seed(seed) is ours.default_generator
+    assert ours.initial_seed() == torch.manual_seed(seed).initial_seed()
+
+
 def test_seed_from_the_system_differs_each_time():
     g = ours.Generator()
     first, second = g.seed(), g.seed()
