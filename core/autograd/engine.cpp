@@ -3,8 +3,8 @@
 #include "core/autograd/engine.h"
 
 #include <algorithm>
+#include <condition_variable>
 #include <mutex>
-#include <thread>
 
 #include "core/autograd/formulas.h"
 #include "core/autograd/meta.h"
@@ -14,36 +14,6 @@
 namespace msa {
 
 namespace {
-
-// One backward pass at a time, as the nodes hold the pass's state; a thread may nest passes.
-class EngineLock {
- public:
-  EngineLock() {
-    const auto self = std::this_thread::get_id();
-    if (owner_ == self) {
-      ++depth_;
-      return;
-    }
-    if (!mutex_.try_lock()) {
-      Unlocked waiting(true);
-      mutex_.lock();
-    }
-    owner_ = self;
-    depth_ = 1;
-  }
-  ~EngineLock() {
-    if (--depth_ > 0) return;
-    owner_ = {};
-    mutex_.unlock();
-  }
-  EngineLock(const EngineLock&) = delete;
-  EngineLock& operator=(const EngineLock&) = delete;
-
- private:
-  static inline std::mutex mutex_;
-  static inline std::thread::id owner_;  // read and written under the core lock
-  static inline int depth_ = 0;
-};
 
 // The state of a node that a nested pass borrowed from an outer one.
 struct SetAside {
@@ -143,8 +113,13 @@ class Pass {
  public:
   explicit Pass(const BackwardOptions& options);
   ~Pass();
-  std::vector<Tensor> run(std::span<const Edge> roots, std::vector<Tensor>& grads,
-                          std::span<const Edge> inputs);
+  Pass(const Pass&) = delete;
+  Pass& operator=(const Pass&) = delete;
+
+  // Marks all nodes of the graph as this pass's; false, with none marked, where another thread's
+  // pass is using one of them.
+  bool claim(std::span<const Edge> roots, std::span<const Edge> inputs);
+  std::vector<Tensor> run(std::span<const Edge> roots, std::vector<Tensor>& grads, size_t n_results);
 
   static thread_local Pass* innermost;
   static inline uint64_t passes = 0;
@@ -153,7 +128,8 @@ class Pass {
   std::vector<std::function<void()>> callbacks;
 
  private:
-  bool in_outer_pass(const Node* node) const;
+  enum class Use { Free, OuterPass, OtherThread };
+  Use use_of(const Node* node) const;
   void begin(Node* node);
   void mark_inputs(std::span<const Edge> inputs);
   void explore(Node* root);
@@ -168,6 +144,8 @@ class Pass {
 
   const BackwardOptions& options_;
   Pass* const outer_ = innermost;
+  Pass* next_live_ = nullptr;
+  bool refused_ = false;    // a node is in use by another thread
   bool selective_ = false;  // only what leads to `inputs` runs
   InlineVec<Capture, 2> captures_;
   InlineVec<Ready, 8> ready_;  // a heap
@@ -177,7 +155,28 @@ class Pass {
 
 thread_local Pass* Pass::innermost = nullptr;
 
-Pass::Pass(const BackwardOptions& options) : options_(options) { innermost = this; }
+// All passes of all threads. They change only under the core lock; the mutex is for those who wait.
+Pass* live_passes = nullptr;
+std::mutex ended_mutex;
+std::condition_variable ended;
+uint64_t n_ended = 0;
+int n_waiting = 0;
+
+// The caller's claim was refused; since it held the core lock from then on, no end is missed.
+void wait_for_another_pass() {
+  const uint64_t before = n_ended;
+  ++n_waiting;
+  {
+    Unlocked unlocked(true);
+    std::unique_lock guard(ended_mutex);
+    ended.wait(guard, [&] { return n_ended != before; });
+  }
+  --n_waiting;
+}
+
+Pass::Pass(const BackwardOptions& options) : options_(options), next_live_(live_passes) {
+  innermost = live_passes = this;
+}
 
 Pass::~Pass() {
   for (SetAside& s : set_aside_) {
@@ -189,24 +188,48 @@ Pass::~Pass() {
     s.node->incoming = std::move(s.incoming);
   }
   innermost = outer_;
+  Pass** link = &live_passes;
+  while (*link != this) link = &(*link)->next_live_;
+  *link = next_live_;
+  if (n_waiting == 0) return;
+  std::lock_guard guard(ended_mutex);
+  ++n_ended;
+  ended.notify_all();
 }
 
-bool Pass::in_outer_pass(const Node* node) const {
+Pass::Use Pass::use_of(const Node* node) const {
   for (const Pass* p = outer_; p; p = p->outer_)
-    if (node->epoch == p->epoch) return true;
-  return false;
+    if (node->epoch == p->epoch) return Use::OuterPass;
+  for (const Pass* p = live_passes; p; p = p->next_live_)
+    if (node->epoch == p->epoch) return Use::OtherThread;
+  return Use::Free;
 }
 
 // First sight of a node in this pass.
 void Pass::begin(Node* node) {
-  if (outer_ && in_outer_pass(node))
-    set_aside_.push_back({node, node->epoch, node->waiting, node->wanted, node->captured,
-                          node->explored, std::move(node->incoming)});
+  if (__builtin_expect(live_passes != this || next_live_, 0)) {
+    const Use use = use_of(node);
+    refused_ |= use == Use::OtherThread;
+    if (use == Use::OtherThread) return;
+    if (use == Use::OuterPass)
+      set_aside_.push_back({node, node->epoch, node->waiting, node->wanted, node->captured,
+                            node->explored, std::move(node->incoming)});
+  }
   node->epoch = epoch;
   node->waiting = 0;
   node->wanted = !selective_;
   node->captured = node->explored = false;
   node->incoming.clear();
+}
+
+bool Pass::claim(std::span<const Edge> roots, std::span<const Edge> inputs) {
+  mark_inputs(inputs);
+  for (const Edge& root : roots) explore(root.node.get());
+  if (refused_) {
+    abandon(roots);
+    abandon(inputs);
+  }
+  return !refused_;
 }
 
 void Pass::mark_inputs(std::span<const Edge> inputs) {
@@ -215,6 +238,7 @@ void Pass::mark_inputs(std::span<const Edge> inputs) {
     Node* node = inputs[i].node.get();
     if (!node) continue;
     if (node->epoch != epoch) begin(node);
+    if (refused_) return;
     if (options_.accumulate) {
       node->wanted = true;
     } else {
@@ -228,7 +252,7 @@ void Pass::mark_inputs(std::span<const Edge> inputs) {
 // out, on the way back, which nodes lead to an input.
 void Pass::explore(Node* root) {
   enter(root);
-  while (!path_.empty()) {
+  while (!path_.empty() && !refused_) {
     Visit& top = path_.back();
     Node* node = top.node;
     if (top.next_edge == node->next.size()) {
@@ -239,6 +263,7 @@ void Pass::explore(Node* root) {
     Node* child = node->next[top.next_edge++].node.get();
     if (!child) continue;
     const bool first = enter(child);
+    if (refused_) return;
     ++child->waiting;
     if (!first && child->runs()) node->wanted = true;
   }
@@ -247,7 +272,7 @@ void Pass::explore(Node* root) {
 // True at the first visit of `node`, which then becomes the end of the path.
 bool Pass::enter(Node* node) {
   if (node->epoch != epoch) begin(node);
-  if (node->explored) return false;
+  if (refused_ || node->explored) return false;
   node->explored = true;
   path_.push_back({node, 0});
   return true;
@@ -274,12 +299,10 @@ void Pass::push(Node* node) {
 }
 
 std::vector<Tensor> Pass::run(std::span<const Edge> roots, std::vector<Tensor>& grads,
-                              std::span<const Edge> inputs) {
-  std::vector<Tensor> results(options_.accumulate ? 0 : inputs.size());
+                              size_t n_results) {
+  std::vector<Tensor> results(n_results);
   GradMode mode(options_.create_graph);
   try {
-    mark_inputs(inputs);
-    for (const Edge& root : roots) explore(root.node.get());
     seed(roots, grads);
     while (!ready_.empty()) {
       std::pop_heap(ready_.begin(), ready_.end());
@@ -359,7 +382,7 @@ void Pass::add_gradient(Node* node, uint32_t input, Tensor grad) {
     sum = ops::add(sum, grad);
 }
 
-// After an error: no gradient stays behind in the graph.
+// Lets go of the graph without finishing: no gradient stays behind in it.
 void Pass::abandon(std::span<const Edge> roots) {
   std::vector<Node*> rest;
   for (const Edge& root : roots) rest.push_back(root.node.get());
@@ -380,8 +403,14 @@ std::vector<Tensor> run_backward(std::span<const Edge> roots, std::vector<Tensor
   for (size_t i = 0; i < roots.size(); ++i)
     MSA_REQUIRE(roots[i].node, Runtime, "element ", i,
                 " of tensors does not require grad and does not have a grad_fn");
-  EngineLock lock;
-  return Pass(options).run(roots, grads, inputs);
+  for (;;) {
+    {
+      Pass pass(options);
+      if (pass.claim(roots, inputs))
+        return pass.run(roots, grads, options.accumulate ? 0 : inputs.size());
+    }
+    wait_for_another_pass();
+  }
 }
 
 Node* current_node() { return Pass::innermost ? Pass::innermost->current : nullptr; }

@@ -14,7 +14,8 @@ struct BackwardOptions {
 
 // Gradients of `roots` (weighted by `grads`) for each edge in `inputs`; with `inputs` empty, all
 // leaves accumulate. Undefined results mean unused. With `accumulate` and `inputs`, only what leads
-// to `inputs` runs and nothing is returned. Reentrant; other threads wait.
+// to `inputs` runs and nothing is returned. Reentrant; a pass over nodes that another thread's pass is
+// using waits for it.
 std::vector<Tensor> run_backward(std::span<const Edge> roots, std::vector<Tensor> grads,
                                  std::span<const Edge> inputs, const BackwardOptions& options);
 
