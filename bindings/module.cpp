@@ -83,6 +83,7 @@ PyObject* make_module() {
   init_storage(m);
   init_data();
   init_numpy();
+  init_dlpack();
   init_defaults();
   init_generator(m);
   init_autograd(m);

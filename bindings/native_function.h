@@ -6,14 +6,12 @@ namespace msa::py {
 
 PyObject* call_function_override(const char* name, const Arguments& given);
 
-// A PyCFunction (METH_FASTCALL | METH_KEYWORDS); tensor-like arguments and modes are handed over.
+// A PyCFunction (METH_FASTCALL | METH_KEYWORDS) that active modes see; arguments have no say.
 template <Name name, PyObject* (*body)(const Arguments&)>
 PyObject* function_entry(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* kwnames) {
   Arguments given{nullptr, args, n, kwnames};
   return guarded([&] {
-    bool over = modes_active();
-    for (Py_ssize_t i = 0; i < n; ++i) over = over || (!is_plain_tensor(args[i]) && overrides_torch_function(args[i]));
-    if (__builtin_expect(over, 0)) return call_function_override(name.text, given);
+    if (modes_active()) return call_function_override(name.text, given);
     return body(given);
   });
 }

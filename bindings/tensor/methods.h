@@ -7,9 +7,10 @@ namespace msa::py {
 // Tables that end with a null entry.
 extern PyGetSetDef tensor_properties[];
 extern PyMethodDef tensor_methods[];          // sizes, strides, memory, autograd flags
-extern PyMethodDef tensor_value_methods[];    // item, tolist, numpy, DLPack
+extern PyMethodDef tensor_value_methods[];    // item, tolist, numpy
 extern PyMethodDef tensor_subclass_methods[];
 extern PyMethodDef tensor_storage_methods[];
+extern PyMethodDef tensor_dlpack_methods[];
 
 extern PyNumberMethods tensor_number;
 extern PyMappingMethods tensor_mapping;
@@ -18,6 +19,7 @@ PyObject* compare_tensors(PyObject* a, PyObject* b, int op);
 // torch.Tensor(...), the old constructor: sizes, a sequence, or nothing.
 PyObject* legacy_new(PyTypeObject* type, PyObject* args, PyObject* kwargs);
 
+void init_dlpack();
 // Fetches what the operator slots call; after the generated methods are in place.
 void init_operators();
 
