@@ -237,6 +237,18 @@ void apply_entry(Cursor& at, Indices& indices, PyObject* o, int64_t ellipsis_dim
   }
 }
 
+// Indices stand at the dimensions they use, but the operators want one entry for a mask, whatever its
+// number of dimensions.
+void drop_mask_room(Indices& indices) {
+  for (size_t i = 0; i < indices.size(); ++i) {
+    const Tensor& t = indices[i];
+    if (!t.defined() || (t.dtype() != DType::Bool && t.dtype() != DType::U8)) continue;
+    size_t room = static_cast<size_t>(std::max<int64_t>(t.dim() - 1, 0));
+    auto next = indices.begin() + static_cast<int64_t>(i) + 1;
+    indices.erase(next, next + static_cast<int64_t>(std::min(room, indices.size() - i - 1)));
+  }
+}
+
 Indices apply_entries(Cursor& at, const Entries& entries) {
   int64_t used = 0;
   for (Py_ssize_t i = 0; i < entries.n; ++i) used += dims_used(entries.items[i]);
@@ -244,6 +256,7 @@ Indices apply_entries(Cursor& at, const Entries& entries) {
   MSA_REQUIRE(used <= ndim || ndim == 0, Index, "too many indices for tensor of dimension ", ndim);
   Indices indices;
   for (Py_ssize_t i = 0; i < entries.n; ++i) apply_entry(at, indices, entries.items[i], ndim - used);
+  drop_mask_room(indices);
   return indices;
 }
 

@@ -47,6 +47,7 @@ Tensor flatten(const Tensor& input, int64_t start_dim, int64_t end_dim) {
 }
 
 Tensor unflatten(const Tensor& input, int64_t dim, const Dims& sizes) {
+  MSA_REQUIRE(input.dim() > 0, Runtime, "unflatten: dimension specified as ", dim, " but tensor has no dimensions");
   dim = wrap_dim(dim, input.dim());
   MSA_REQUIRE(!sizes.empty(), Runtime, "unflatten: sizes must be non-empty");
   int64_t known = 1, n = input.size(dim), free = std::count(sizes.begin(), sizes.end(), -1);
@@ -132,6 +133,24 @@ TensorList tensor_split_indices(const Tensor& input, const Dims& indices, int64_
   }
   out.push_back(ops::slice(input, dim, start, input.size(dim)));
   return out;
+}
+
+Tensor diag_embed(const Tensor& input, int64_t offset, int64_t dim1, int64_t dim2) {
+  int64_t ndim = input.dim() + 1, a = wrap_dim(dim1, ndim), b = wrap_dim(dim2, ndim);
+  MSA_REQUIRE(a != b, Runtime, "diag_embed: diagonal dimensions cannot be identical ", dim1, ", ", dim2);
+  int64_t side = input.size(-1) + std::abs(offset);
+  Dims sizes(DimsView(input.sizes()).first(input.sizes().size() - 1));
+  sizes.insert(static_cast<size_t>(std::min(a, b)), side);
+  sizes.insert(static_cast<size_t>(std::max(a, b)), side);
+  Tensor out = ops::zeros(sizes, input.dtype(), input.device());
+  Tensor diagonal = ops::diagonal(out, offset, a, b);
+  ops::copy_(diagonal, input);
+  return out;
+}
+
+Tensor diag(const Tensor& input, int64_t diagonal) {
+  MSA_REQUIRE(input.dim() == 1 || input.dim() == 2, Runtime, "diag(): Supports 1D or 2D tensors. Got ", input.dim(), "D");
+  return input.dim() == 1 ? ops::diag_embed(input, diagonal) : ops::clone(ops::diagonal(input, diagonal), MemoryFormat::Contiguous);
 }
 
 }  // namespace msa::composed

@@ -175,6 +175,8 @@ OutSpec scatter_value(const Tensor& input, int64_t dim, const Tensor& index, con
 OutSpec index_select(const Tensor& input, int64_t dim, const Tensor& index) {
   check_vector_index("index_select", index);
   int64_t d = wrap_dim(dim, input.dim());
+  MSA_REQUIRE(input.dim() > 0 || index.numel() == 1, Runtime, "index_select(): Index to scalar can have only 1 value, got ",
+              index.numel(), " value(s)");
   Dims sizes = input.sizes();
   if (!sizes.empty()) sizes[d] = index.numel();
   return {sizes, input.dtype()};

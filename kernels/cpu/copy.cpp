@@ -30,6 +30,8 @@ void zero(Tensor& t) {
 void zeros(const Dims&, OptDType, OptDevice, Tensor& out0) { zero(out0); }
 void zeros_like(const Tensor&, OptDType, OptDevice, OptFormat, Tensor& out0) { zero(out0); }
 
+void zero_(Tensor& input) { zero(input); }
+
 void fill_(Tensor& input, const Scalar& value) {
   alignas(16) char element[16];
   store_checked(value, input.dtype(), element);

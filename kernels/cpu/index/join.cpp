@@ -16,26 +16,25 @@ bool is_nonzero(T v) {
   }
 }
 
-// The places of nonzero elements in row-major order, as rows of `ndim` numbers.
+// The places of the nonzero elements of a contiguous tensor: first all numbers along dimension 0, then
+// along 1, ...; PyTorch's result is the transpose of this.
 template <class T>
-std::vector<int64_t> find_nonzero(const Tensor& dense) {
-  std::vector<int64_t> places;
+Tensor find_nonzero(const Tensor& dense) {
   const T* data = dense.data<T>();
-  DimsView sizes = dense.sizes();
-  for (int64_t i = 0; i < dense.numel(); ++i) {
-    if (!is_nonzero(data[i])) continue;
-    int64_t rest = i;
-    places.resize(places.size() + sizes.size());
-    for (size_t d = sizes.size(); d-- > 0; rest /= sizes[d]) places[places.size() - sizes.size() + d] = rest % sizes[d];
+  std::vector<int64_t> found;
+  for (int64_t i = 0; i < dense.numel(); ++i)
+    if (is_nonzero(data[i])) found.push_back(i);
+  auto n = static_cast<int64_t>(found.size());
+  Tensor places = empty(Dims{dense.dim(), n}, DType::I64);
+  for (int64_t d = dense.dim() - 1; d >= 0; --d) {
+    int64_t* column = places.data<int64_t>() + d * n;
+    for (int64_t i = 0; i < n; ++i) {
+      int64_t& rest = found[static_cast<size_t>(i)];
+      column[i] = rest % dense.sizes()[d];
+      rest /= dense.sizes()[d];
+    }
   }
-  return places;
-}
-
-template <class T>
-int64_t count_nonzero_elements(const Tensor& dense) {
-  int64_t n = 0;
-  for (int64_t i = 0; i < dense.numel(); ++i) n += is_nonzero(dense.data<T>()[i]);
-  return n;
+  return alias(places, layouts::transpose(places.layout(), 0, 1));
 }
 
 }  // namespace
@@ -51,13 +50,8 @@ void cat(const TensorList& tensors, int64_t dim, Tensor& out0) {
 }
 
 Tensor nonzero(const Tensor& input) {
-  Tensor dense = cpu::contiguous(input);
-  Tensor out;
-  cpu::for_dtype(input.dtype(), [&]<class T>(T) {
-    std::vector<int64_t> places = find_nonzero<T>(dense);
-    out = empty(Dims{count_nonzero_elements<T>(dense), input.dim()}, DType::I64);
-    std::copy(places.begin(), places.end(), out.data<int64_t>());
-  });
+  Tensor dense = cpu::contiguous(input), out;
+  cpu::for_dtype(input.dtype(), [&]<class T>(T) { out = find_nonzero<T>(dense); });
   return out;
 }
 
