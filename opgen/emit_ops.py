@@ -130,7 +130,7 @@ class Emitter:
         if self.row.kind == "elementwise":
             rule, loops = DTYPE_RULES[self.row.dtype], self.row.loops or self.row.cpp
             lines += [f"static const ElementwiseOp {self.row.cpp}_op{{\"{self.row.name}\", DTypeRule::{rule}, "
-                      f"{len(self.row.tensors)}, &cpu::loops_{loops}}};", ""]
+                      f"{len(self.row.tensors)}, &cpu::loops_{loops}{', true' if self.row.exact_other else ''}}};", ""]
         for form in forms_of(self.row):
             lines += getattr(self, form)() + [""]
         return lines

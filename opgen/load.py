@@ -9,7 +9,7 @@ from typing import Any
 from .schema import Param, RegistryError, Schema, cpp_word, parse
 
 FIELDS = {"schema", "kind", "dtype", "shape", "layout", "body", "forms", "namespace", "alias", "gradient", "node", "save",
-          "results", "doc", "ms", "opmath", "inplace", "loops"}
+          "results", "doc", "ms", "opmath", "inplace", "loops", "exact_other"}
 KINDS = {"elementwise", "kernel", "view", "compose"}
 FORMS = {"method", "inplace", "out", "no_function", "inplace_function"}
 DTYPE_RULES = {"promote": "Promote", "promote_float": "PromoteFloat", "compare": "Compare", "to_real": "ToReal",
