@@ -237,13 +237,14 @@ void apply_entry(Cursor& at, Indices& indices, PyObject* o, int64_t ellipsis_dim
   }
 }
 
+bool is_mask(const Tensor& index) { return index.defined() && (index.dtype() == DType::Bool || index.dtype() == DType::U8); }
+
 // Indices stand at the dimensions they use, but the operators want one entry for a mask, whatever its
 // number of dimensions.
 void drop_mask_room(Indices& indices) {
   for (size_t i = 0; i < indices.size(); ++i) {
-    const Tensor& t = indices[i];
-    if (!t.defined() || (t.dtype() != DType::Bool && t.dtype() != DType::U8)) continue;
-    size_t room = static_cast<size_t>(std::max<int64_t>(t.dim() - 1, 0));
+    if (!is_mask(indices[i])) continue;
+    size_t room = static_cast<size_t>(std::max<int64_t>(indices[i].dim() - 1, 0));
     auto next = indices.begin() + static_cast<int64_t>(i) + 1;
     indices.erase(next, next + static_cast<int64_t>(std::min(room, indices.size() - i - 1)));
   }
@@ -275,8 +276,6 @@ PyObject* call_method_override(const char* name, PyObject* self, std::initialize
 bool must_hand_over(PyObject* self, const Entries& entries) {
   return modes_active() || (!is_plain_tensor(self) && overrides_torch_function(self)) || any_overrides(entries);
 }
-
-bool is_mask(const Tensor& index) { return index.defined() && (index.dtype() == DType::Bool || index.dtype() == DType::U8); }
 
 // One value under one mask fills, and is converted; otherwise the dtypes must match.
 bool fills(const Indices& indices, const Tensor& values) {
