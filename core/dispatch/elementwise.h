@@ -32,7 +32,7 @@ struct ElementwiseOp {
   DTypeRule rule;
   uint8_t n_inputs;
   const LoopTable* const* table;  // points at the table chosen for this machine when loaded
-  // Half types: a 0-d `other` is not rounded to half first (add, sub, mul and div in PyTorch).
+  // Half types: a 0-d `other` is not rounded to half first (mul and div in PyTorch).
   bool exact_other = false;
 };
 
