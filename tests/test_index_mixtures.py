@@ -1,4 +1,4 @@
-"""Brackets over permuted tensors: index tensors that broadcast, masks of one and two dimensions, against PyTorch."""
+"""Brackets over permuted tensors, with index tensors that broadcast and masks of up to two dimensions."""
 
 from __future__ import annotations
 
