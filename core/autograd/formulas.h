@@ -44,6 +44,9 @@ std::tuple<Tensor, Tensor> linear_backward(const Tensor& grad, const Tensor& inp
                                            const std::array<bool, 2>& needs);
 // The gradient of a bias: the sum over all dimensions but the second.
 Tensor sum_to_channels(const Tensor& grad);
+// A convolution's first results: a transposed one with output padding has fewer inputs than would fit.
+Tensor conv_of_size(const Tensor& input, const Tensor& weight, const Dims& sizes, const Dims& stride,
+                    const Dims& padding, const Dims& dilation, int64_t groups);
 
 // Gradients of functions of one number and powers.
 Tensor pow_backward(const Tensor& grad, const Tensor& input, const Tensor& exponent);
@@ -79,5 +82,14 @@ Tensor vector_norm_backward(const Tensor& grad, const Tensor& input, const Tenso
 Tensor cumsum_backward(const Tensor& grad, int64_t dim);
 Tensor running_best_backward(const Tensor& grad, const Dims& sizes, const Tensor& indices, int64_t dim);
 Tensor cumprod_backward(const Tensor& grad, const Tensor& input, const Tensor& result, int64_t dim);
+
+// Of normalisations: one kernel, or operators where the gradient is to be differentiated again.
+std::tuple<Tensor, Tensor, Tensor> batch_norm_backward(const Tensor& grad, const Tensor& input, const Tensor& weight,
+                                                       const Tensor& mean, const Tensor& invstd, bool training,
+                                                       double eps, const std::array<bool, 3>& needs);
+std::tuple<Tensor, Tensor, Tensor> layer_norm_backward(const Tensor& grad, const Tensor& input, const Tensor& weight,
+                                                       const Tensor& mean, const Tensor& rstd, const Dims& shape,
+                                                       double eps, const std::array<bool, 3>& needs);
+Tensor embedding_double_backward(const Tensor& grad, const Tensor& indices, int64_t padding_idx, bool scaled);
 
 }  // namespace msa::formulas

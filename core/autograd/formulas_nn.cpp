@@ -1,5 +1,6 @@
 // Gradients of matrix products, convolutions, normalisations and losses, built from registered rows.
 #include "core/autograd/formulas.h"
+#include "core/dispatch/thread_state.h"
 #include "generated/ops.h"
 
 namespace msa::formulas {
@@ -8,7 +9,9 @@ namespace {
 Tensor turned(const Tensor& t) { return ops::conj(ops::transpose(t, -2, -1)); }
 
 // (..., n, k) as (N, k).
-Tensor as_matrix(const Tensor& t) { return ops::reshape(t, {-1, t.size(-1)}); }
+Tensor as_matrix(const Tensor& t) {
+  return ops::reshape(t, {product(DimsView(t.sizes()).first(static_cast<size_t>(t.dim()) - 1)), t.size(-1)});
+}
 
 // The second factor's gradient where it is one matrix for a whole batch: one product over all rows.
 Tensor shared_factor_gradient(const Tensor& grad, const Tensor& a) {
@@ -54,6 +57,90 @@ Tensor sum_to_channels(const Tensor& grad) {
   Dims dims{0};
   for (int64_t d = 2; d < grad.dim(); ++d) dims.push_back(d);
   return ops::sum_dim(grad, dims, false);
+}
+
+Tensor conv_of_size(const Tensor& input, const Tensor& weight, const Dims& sizes, const Dims& stride,
+                    const Dims& padding, const Dims& dilation, int64_t groups) {
+  Tensor out = ops::_conv(input, weight, Tensor(), stride, padding, dilation, groups);
+  for (size_t d = 2; d < sizes.size(); ++d) {
+    if (out.sizes()[d] != sizes[d]) out = ops::narrow(out, static_cast<int64_t>(d), 0, sizes[d]);
+  }
+  return out;
+}
+
+// --- normalisation ------------------------------------------------------------------------------
+namespace {
+
+using Three = std::tuple<Tensor, Tensor, Tensor>;
+
+Tensor mean_over(const Tensor& t, const Dims& dims) {
+  int64_t count = 1;
+  for (int64_t d : dims) count *= t.size(d);
+  return ops::div(ops::sum_dim(t, dims, true), wrapped_number(Scalar(static_cast<double>(count))));
+}
+
+// The input centred and scaled, as a function of the input that can be differentiated.
+struct Normalised {
+  Tensor value, invstd;
+};
+Normalised normalised(const Tensor& input, const Dims& over, double eps) {
+  const Tensor centred = ops::sub(input, mean_over(input, over));
+  const Tensor variance = mean_over(ops::mul(centred, centred), over);
+  const Tensor invstd = ops::rsqrt(ops::add(variance, wrapped_number(Scalar(eps))));
+  return {ops::mul(centred, invstd), invstd};
+}
+
+// The gradient through x -> (x - mean(x)) * invstd(x).
+Tensor through_statistics(const Tensor& grad, const Normalised& n, const Dims& over) {
+  const Tensor away = ops::sub(grad, mean_over(grad, over));
+  return ops::mul(ops::sub(away, ops::mul(n.value, mean_over(ops::mul(grad, n.value), over))), n.invstd);
+}
+
+// What a kernel row gave, with only the wanted ones left and dtypes as the inputs'.
+Three wanted(Three all, const std::array<bool, 3>& needs) {
+  if (!needs[0]) std::get<0>(all) = Tensor();
+  if (!needs[1]) std::get<1>(all) = Tensor();
+  if (!needs[2]) std::get<2>(all) = Tensor();
+  return all;
+}
+
+}  // namespace
+
+Three batch_norm_backward(const Tensor& grad, const Tensor& input, const Tensor& weight, const Tensor& mean,
+                          const Tensor& invstd, bool training, double eps, const std::array<bool, 3>& needs) {
+  if (!thread_state.grad_enabled)
+    return wanted(ops::_batch_norm_backward(grad, input, weight, mean, invstd, training), needs);
+  Dims over{0}, column(static_cast<size_t>(input.dim()) - 1, 1);
+  for (int64_t d = 2; d < input.dim(); ++d) over.push_back(d);
+  column[0] = input.size(1);
+  const Tensor scale = ops::view(invstd, column);
+  const Normalised n = training ? normalised(input, over, eps)
+                                : Normalised{ops::mul(ops::sub(input, ops::view(mean, column)), scale), scale};
+  const Tensor g = weight.defined() ? ops::mul(grad, ops::view(weight, column)) : grad;
+  return wanted({training ? through_statistics(g, n, over) : ops::mul(g, scale),
+                 ops::sum_dim(ops::mul(grad, n.value), over), ops::sum_dim(grad, over)}, needs);
+}
+
+Three layer_norm_backward(const Tensor& grad, const Tensor& input, const Tensor& weight, const Tensor& mean,
+                          const Tensor& rstd, const Dims& shape, double eps, const std::array<bool, 3>& needs) {
+  if (!thread_state.grad_enabled)
+    return wanted(ops::_layer_norm_backward(grad, input, weight, mean, rstd, shape), needs);
+  const int64_t rows = input.dim() - static_cast<int64_t>(shape.size());
+  Dims over, rest;
+  for (int64_t d = 0; d < input.dim(); ++d) (d < rows ? rest : over).push_back(d);
+  const Normalised n = normalised(input, over, eps);
+  const Tensor of_input = through_statistics(weight.defined() ? ops::mul(grad, weight) : grad, n, over);
+  const auto summed = [&](const Tensor& t) { return rest.empty() ? t : ops::sum_dim(t, rest); };
+  return wanted({of_input, summed(ops::mul(grad, n.value)), summed(grad)}, needs);
+}
+
+Tensor embedding_double_backward(const Tensor& grad, const Tensor& indices, int64_t padding_idx, bool scaled) {
+  MSA_REQUIRE(!scaled, NotImplemented,
+              "embedding: second derivatives with scale_grad_by_freq=True are not supported yet.");
+  const Tensor rows = ops::embedding(grad, indices);
+  if (padding_idx < 0) return rows;
+  const Tensor padding = ops::eq(indices, wrapped_number(Scalar(padding_idx)));
+  return ops::masked_fill(rows, ops::unsqueeze(padding, -1), wrapped_number(Scalar(0)));
 }
 
 }  // namespace msa::formulas

@@ -41,6 +41,8 @@ Tensor conv_same(const Tensor& input, const Tensor& weight, const Tensor& bias, 
 Tensor conv_by_name(const char* op, const Tensor& input, const Tensor& weight, const Tensor& bias, const Dims& stride,
                     std::string_view padding, const Dims& dilation, int64_t groups) {
   if (padding == "valid") return conv_nd(op, input, weight, bias, stride, Dims(stride.size(), 0), dilation, groups);
+  MSA_REQUIRE(weight.dim() == static_cast<int64_t>(stride.size()) + 2, Runtime, op, ": expected a weight of ",
+              stride.size() + 2, " dimensions, but its shape is ", DimsView(weight.sizes()), ".");
   MSA_REQUIRE(padding == "same", Runtime, op, ": invalid padding string '", padding, "': give 'valid', 'same' or numbers.");
   return batched(op, input, static_cast<int64_t>(stride.size()), [&](const Tensor& batch) {
     return conv_same(batch, weight, bias, stride, dilation, groups);

@@ -3,6 +3,14 @@
 #include "generated/rules.h"
 
 namespace msa::rules {
+namespace {
+
+void has_channels(const char* op, const char* name, const Tensor& t, int64_t channels) {
+  MSA_REQUIRE(!t.defined() || t.numel() == channels, Runtime, op, ": ", name, " should contain ", channels,
+              " elements, one for each channel, but its shape is ", DimsView(t.defined() ? t.sizes() : Dims()), ".");
+}
+
+}  // namespace
 
 OutSpec softmax(const Tensor& input, int64_t dim, OptDType dtype) {
   wrap_dim(dim, input.dim());  // raises where it is out of range
@@ -31,6 +39,68 @@ std::array<OutSpec, 2> nll_loss(const Tensor& input, const Tensor& target, const
 OutSpec nll_loss_backward(const Tensor& grad_output, const Tensor&, const Tensor&, const Tensor&, const Dims& input_size,
                         int64_t, int64_t) {
   return {input_size, grad_output.dtype()};
+}
+
+std::array<OutSpec, 3> batch_norm(const Tensor& input, const Tensor& weight, const Tensor& bias,
+                                  const Tensor& running_mean, const Tensor& running_var, bool training, double, double,
+                                  bool) {
+  MSA_REQUIRE(input.dim() >= 2, Runtime, "batch_norm: expected an input of at least two dimensions, but its shape is ",
+              DimsView(input.sizes()), ".");
+  const int64_t channels = input.sizes()[1];
+  has_channels("batch_norm", "running_mean", running_mean, channels);
+  has_channels("batch_norm", "running_var", running_var, channels);
+  has_channels("batch_norm", "weight", weight, channels);
+  has_channels("batch_norm", "bias", bias, channels);
+  MSA_REQUIRE(training || (running_mean.defined() && running_var.defined()), Runtime,
+              "batch_norm: running_mean and running_var must be given in evaluation mode.");
+  const OutSpec stats{{channels}, opmath(input.dtype())};
+  return {OutSpec{input.sizes(), input.dtype()}, stats, stats};
+}
+
+std::array<OutSpec, 3> batch_norm_backward(const Tensor&, const Tensor& input, const Tensor&, const Tensor& mean,
+                                           const Tensor&, bool) {
+  const OutSpec stats{mean.sizes(), mean.dtype()};
+  return {OutSpec{input.sizes(), input.dtype()}, stats, stats};
+}
+
+std::array<OutSpec, 3> layer_norm(const Tensor& input, const Dims& normalized_shape, const Tensor& weight,
+                                  const Tensor& bias, double, bool) {
+  MSA_REQUIRE(!normalized_shape.empty(), Runtime,
+              "layer_norm: expected normalized_shape to contain at least one element, but it is empty.");
+  const size_t last = normalized_shape.size(), all = input.sizes().size();
+  MSA_REQUIRE(all >= last && Dims(DimsView(input.sizes()).subspan(all - last)) == normalized_shape, Runtime,
+              "layer_norm: given normalized_shape=", DimsView(normalized_shape),
+              ", expected an input whose last sizes are these, but its shape is ", DimsView(input.sizes()), ".");
+  for (const Tensor* t : {&weight, &bias}) {
+    MSA_REQUIRE(!t->defined() || t->sizes() == normalized_shape, Runtime,
+                "layer_norm: expected weight and bias of shape ", DimsView(normalized_shape), ", but got ",
+                DimsView(t->defined() ? t->sizes() : Dims()), ".");
+  }
+  Dims rows = DimsView(input.sizes()).first(all - last);
+  rows.resize(all, 1);
+  const OutSpec stats{rows, opmath(input.dtype())};
+  return {OutSpec{input.sizes(), input.dtype()}, stats, stats};
+}
+
+std::array<OutSpec, 3> layer_norm_backward(const Tensor&, const Tensor& input, const Tensor&, const Tensor& mean,
+                                           const Tensor&, const Dims& normalized_shape) {
+  const OutSpec affine{normalized_shape, mean.dtype()};
+  return {OutSpec{input.sizes(), input.dtype()}, affine, affine};
+}
+
+OutSpec embedding(const Tensor& weight, const Tensor& indices, int64_t, bool, bool sparse) {
+  MSA_REQUIRE(weight.dim() == 2, Runtime, "embedding: 'weight' must be 2-D, but its shape is ",
+              DimsView(weight.sizes()), ".");
+  MSA_REQUIRE(indices.dtype() == DType::I64 || indices.dtype() == DType::I32, Runtime,
+              "embedding: expected indices of dtype int64 or int32, but got ", indices.dtype(), ".");
+  MSA_REQUIRE(!sparse, NotImplemented, "embedding: sparse gradients are not supported yet: use sparse=False.");
+  Dims sizes = indices.sizes();
+  sizes.push_back(weight.sizes()[1]);
+  return {sizes, weight.dtype()};
+}
+
+OutSpec embedding_backward(const Tensor& grad_output, const Tensor&, const Dims& weight_size, int64_t, bool) {
+  return {weight_size, grad_output.dtype()};
 }
 
 }  // namespace msa::rules

@@ -136,25 +136,25 @@ void forward(const ConvShape& s, const Tensor& input, const Tensor& weight, cons
   });
 }
 
-// (group, out, in, kernel) -> (group, in, out, mirrored kernel).
+// (group, out, in, kernel) -> (group, in, kernel, out): the order in which PyTorch adds the products.
 template <class T>
-void mirror_weights(const ConvShape& s, const T* weight, T* to) {
-  const int64_t plane = s.kernel_plane();
+void turn_weights(const ConvShape& s, const T* weight, T* to) {
+  const int64_t plane = s.kernel_plane(), out_step = s.in_channels * plane;
   for (int64_t g = 0; g < s.groups; ++g)
     for (int64_t i = 0; i < s.in_channels; ++i)
-      for (int64_t o = 0; o < s.out_channels; ++o) {
-        const T* from = weight + ((g * s.out_channels + o) * s.in_channels + i) * plane;
-        for (int64_t k = plane; k-- > 0;) *to++ = from[k];
+      for (int64_t k = 0; k < plane; ++k) {
+        const T* from = weight + (g * s.out_channels * s.in_channels + i) * plane + k;
+        for (int64_t o = 0; o < s.out_channels; ++o) *to++ = from[o * out_step];
       }
 }
 
 void input_gradient(const ConvShape& s, const Tensor& grad, const Tensor& weight, const Tensor& out) {
   const bool in_rows = with_row_types(grad.dtype(), [&]<class T, class From>() {
     const Tensor w = contiguous(weight, dtype_of<T>::value);
-    Scratch<T> mirrored(w.numel());
-    mirror_weights(s, w.data<T>(), mirrored.data());
+    Scratch<T> turned(w.numel());
+    turn_weights(s, w.data<T>(), turned.data());
     fill_contiguous(out, dtype_of<T>::value, [&](const Tensor& target) {
-      const RowsPass<T> pass{s, stage_input_gradient(s, must_copy<T, From>(grad)), s.in_channels, mirrored.data(),
+      const RowsPass<T> pass{s, stage_input_gradient(s, must_copy<T, From>(grad)), s.in_channels, turned.data(),
                              nullptr, s.in[0] * s.in[1], s.in[2], target.data<T>()};
       const Unlocked unlocked(s.work() >= kReleaseLockWork);
       run_pass<T, From>(pass, grad.data<From>(), image_strides(grad));

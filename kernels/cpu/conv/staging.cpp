@@ -43,19 +43,24 @@ bool is_identity(const StagedAxis& axis, int64_t extent) {
          (axis.empty() || axis.back() + 1 == static_cast<int64_t>(axis.size()));
 }
 
-// Offsets over the staged planes, or over the source's own where that needs no copy.
-void set_offsets(Staging& st, const ConvShape& s, const int64_t* plane_sizes, const int64_t* rows,
-                 const int64_t* row_steps, const Columns& columns) {
-  const int64_t width = plane_sizes[2], sheet = plane_sizes[1] * width, plane = plane_sizes[0] * sheet;
-  for (int64_t c = 0; c < st.channels; ++c)
-    for (int64_t z = 0; z < s.kernel[0]; ++z)
-      for (int64_t y = 0; y < s.kernel[1]; ++y)
-        for (int64_t x = 0; x < s.kernel[2]; ++x)
-          st.tap_offsets.push_back(c * plane + z * s.dilation[0] * sheet + y * s.dilation[1] * width +
-                                   columns.at(x * s.dilation[2]));
+// A staged (or the source's own) plane: where taps and rows lie in it.
+struct Plane {
+  int64_t sizes[3];
+  Columns columns;
+  int64_t at(int64_t z, int64_t y, int64_t x) const { return (z * sizes[1] + y) * sizes[2] + columns.at(x); }
+  int64_t count() const { return sizes[0] * sizes[1] * sizes[2]; }
+};
+
+template <class F>
+void each_tap(const ConvShape& s, F&& visit) {
+  for (int64_t z = 0; z < s.kernel[0]; ++z)
+    for (int64_t y = 0; y < s.kernel[1]; ++y)
+      for (int64_t x = 0; x < s.kernel[2]; ++x) visit(z * s.dilation[0], y * s.dilation[1], x * s.dilation[2]);
+}
+
+void set_rows(Staging& st, const Plane& plane, const int64_t* rows, const int64_t* steps) {
   for (int64_t z = 0; z < rows[0]; ++z)
-    for (int64_t y = 0; y < rows[1]; ++y)
-      st.row_offsets.push_back(z * row_steps[0] * sheet + y * row_steps[1] * width);
+    for (int64_t y = 0; y < rows[1]; ++y) st.row_offsets.push_back(plane.at(z * steps[0], y * steps[1], 0));
 }
 
 // The part of an axis that is a run of consecutive sources, zeros around it.
@@ -105,9 +110,11 @@ Staging stage_forward(const ConvShape& s, bool must_copy) {
   }
   columns.phase_length = (static_cast<int64_t>(st.axes[2].size()) + columns.phases - 1) / columns.phases;
   if (columns.phases != 1) st.axes[2] = by_phase(st.axes[2], columns);
-  int64_t sizes[3];
-  for (int d = 0; d < 3; ++d) sizes[d] = st.needed ? static_cast<int64_t>(st.axes[d].size()) : s.in[d];
-  set_offsets(st, s, sizes, s.out, s.stride, columns);
+  Plane plane{{}, columns};
+  for (int d = 0; d < 3; ++d) plane.sizes[d] = st.needed ? static_cast<int64_t>(st.axes[d].size()) : s.in[d];
+  for (int64_t c = 0; c < st.channels; ++c)
+    each_tap(s, [&](int64_t z, int64_t y, int64_t x) { st.tap_offsets.push_back(c * plane.count() + plane.at(z, y, x)); });
+  set_rows(st, plane, s.out, s.stride);
   return st;
 }
 
@@ -115,14 +122,22 @@ Staging stage_input_gradient(const ConvShape& s, bool must_copy) {
   Staging st;
   st.channels = s.out_channels;
   st.needed = must_copy;
-  int64_t sizes[3];
+  int64_t reach[3];
   for (int d = 0; d < 3; ++d) {
     st.axes[d] = gradient_axis(s, d);
+    reach[d] = (s.kernel[d] - 1) * s.dilation[d];
     st.needed = st.needed || s.stride[d] != 1 || !is_identity(st.axes[d], s.out[d]);
   }
-  for (int d = 0; d < 3; ++d) sizes[d] = st.needed ? static_cast<int64_t>(st.axes[d].size()) : s.out[d];
+  Plane plane{{}, {1, 0}};
+  for (int d = 0; d < 3; ++d) plane.sizes[d] = st.needed ? static_cast<int64_t>(st.axes[d].size()) : s.out[d];
+  plane.columns.phase_length = plane.sizes[2];
+  // Tap k of an input meets the output k before it, so taps are read from the end of their reach.
+  each_tap(s, [&](int64_t z, int64_t y, int64_t x) {
+    for (int64_t c = 0; c < st.channels; ++c)
+      st.tap_offsets.push_back(c * plane.count() + plane.at(reach[0] - z, reach[1] - y, reach[2] - x));
+  });
   constexpr int64_t kOne[3] = {1, 1, 1};
-  set_offsets(st, s, sizes, s.in, kOne, {1, sizes[2]});
+  set_rows(st, plane, s.in, kOne);
   return st;
 }
 

@@ -1,9 +1,13 @@
 // The negative log likelihood and its gradient: one class index picks one input for each place.
 #include "generated/kernels.h"
-#include "kernels/cpu/contiguous.h"
+#include "kernels/cpu/real.h"
 
 namespace msa {
 namespace {
+
+using cpu::as;
+using cpu::data_or_null;
+using cpu::with_real;
 
 enum Reduction : int64_t { kNone, kMean, kSum };
 
@@ -62,23 +66,6 @@ void backward(const Places& p, const T* grad, const Tensor& target, const T* wei
   visit_picked(p, target, ignore_index, [&](int64_t place, int64_t c, int64_t at) {
     out[at] = -(weight ? weight[c] : T(1)) * (reduction == kNone ? grad[place] : shared);
   });
-}
-
-template <class F>
-void with_real(const char* op, DType dtype, F&& f) {
-  switch (opmath(dtype)) {
-    case DType::F32: return f.template operator()<float>();
-    case DType::F64: return f.template operator()<double>();
-    default: fail(ErrorKind::NotImplemented, op, ": not implemented for ", dtype, ": give a floating-point dtype.");
-  }
-}
-template <class T>
-Tensor as(const Tensor& t) {
-  return t.defined() ? cpu::contiguous(t, dtype_of<T>::value) : t;
-}
-template <class T>
-const T* data_or_null(const Tensor& t) {
-  return t.defined() ? t.data<T>() : nullptr;
 }
 
 }  // namespace
