@@ -6,6 +6,7 @@
 #include "bindings/errors.h"
 #include "bindings/generator.h"
 #include "bindings/module_base.h"
+#include "bindings/optim.h"
 #include "bindings/parser.h"
 #include "bindings/tensor/data.h"
 #include "bindings/tensor/methods.h"
@@ -88,6 +89,7 @@ PyObject* make_module() {
   init_generator(m);
   init_autograd(m);
   init_module_base(m);
+  init_optim(m);
   return module.release();
 }
 

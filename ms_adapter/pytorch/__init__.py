@@ -58,8 +58,9 @@ from ._basics import (
     typename,
     use_deterministic_algorithms,
 )
-from . import autograd, random, storage, utils
+from . import autograd, functional, random, storage, utils
 from .random import fork_rng
+from .functional import broadcast_shapes, broadcast_tensors
 from .storage import TypedStorage
 from ._tensor_str import set_printoptions
 from . import _tensor, _utils

@@ -5,6 +5,7 @@
 #include "kernels/cpu/conv/plain.h"
 #include "kernels/cpu/conv/rows.h"
 #include "kernels/cpu/conv/staging.h"
+#include "kernels/cpu/onednn.h"
 #include "kernels/cpu/scratch.h"
 #include "kernels/cpu/threads.h"
 
@@ -44,6 +45,33 @@ ImageStrides image_strides(const Tensor& t) {
   return s;
 }
 
+// --- oneDNN -------------------------------------------------------------------------------------
+// Measured: our rows win where they fill the vectors and each input is used several times; oneDNN
+// works across channels, and takes some 10 us to start.
+constexpr int64_t kOneDnnWork = 1 << 18, kWideRow = 24;
+
+bool suits_rows(ConvPart part, const ConvShape& s) {
+  if (part == ConvPart::WeightGradient) return false;
+  const int64_t length = part == ConvPart::Forward ? s.out[2] : s.in[2];
+  return s.groups == 1 && s.kernel_plane() > 1 && length >= kWideRow && s.stride[0] == 1 && s.stride[1] == 1 &&
+         s.stride[2] == 1;
+}
+
+// Runs the part where oneDNN serves it better; false where it does not.
+bool by_onednn(ConvPart part, const ConvShape& s, const Tensor& a, const Tensor& b, const Tensor& bias,
+               const Tensor& out) {
+  if (out.dtype() != DType::F32 || s.work() < kOneDnnWork || suits_rows(part, s)) return false;
+  const onednn::Plan* plan = onednn::plan_conv(part, s, bias.defined());
+  if (!plan) return false;
+  const Tensor first = contiguous(a), second = contiguous(b), third = bias.defined() ? contiguous(bias) : bias;
+  fill_contiguous(out, DType::F32, [&](const Tensor& target) {
+    const Unlocked unlocked(true);
+    onednn::run(*plan, first.data(), second.data(), third.defined() ? third.data() : nullptr, target.data());
+  });
+  return true;
+}
+
+// --- rows ---------------------------------------------------------------------------------------
 // One pass of conv_rows over all images: what differs between the forward pass and the input's gradient.
 template <class T>
 struct RowsPass {
@@ -117,6 +145,7 @@ void set_to_bias(const Tensor& out, const Tensor& bias) {
 void zero_fill(const Tensor& out) { copy_into(out, scalar_tensor(0, out.dtype())); }
 
 void forward(const ConvShape& s, const Tensor& input, const Tensor& weight, const Tensor& bias, const Tensor& out) {
+  if (by_onednn(ConvPart::Forward, s, input, weight, bias, out)) return;
   const bool in_rows = with_row_types(input.dtype(), [&]<class T, class From>() {
     const Tensor w = contiguous(weight, dtype_of<T>::value);
     const Tensor b = bias.defined() ? contiguous(bias, dtype_of<T>::value) : bias;
@@ -149,6 +178,7 @@ void turn_weights(const ConvShape& s, const T* weight, T* to) {
 }
 
 void input_gradient(const ConvShape& s, const Tensor& grad, const Tensor& weight, const Tensor& out) {
+  if (by_onednn(ConvPart::InputGradient, s, grad, weight, Tensor(), out)) return;
   const bool in_rows = with_row_types(grad.dtype(), [&]<class T, class From>() {
     const Tensor w = contiguous(weight, dtype_of<T>::value);
     Scratch<T> turned(w.numel());
@@ -201,6 +231,7 @@ void weight_rows(const ConvShape& s, const Staging& st, const Tensor& input, con
 }
 
 void weight_gradient(const ConvShape& s, const Tensor& grad, const Tensor& input, const Tensor& out) {
+  if (by_onednn(ConvPart::WeightGradient, s, grad, input, Tensor(), out)) return;
   const bool in_rows = with_row_types(grad.dtype(), [&]<class T, class From>() {
     const Tensor g = contiguous(grad, dtype_of<T>::value);
     const Staging st = stage_forward(s, must_copy<T, From>(input));

@@ -3,6 +3,7 @@
 
 #include "kernels/cpu/blas.h"
 #include "kernels/cpu/matmul/small_product.h"
+#include "kernels/cpu/onednn.h"
 #include "kernels/cpu/scratch.h"
 #include "kernels/cpu/threads.h"
 
@@ -11,6 +12,7 @@ namespace {
 
 // Multiply-adds from which packing (which BLAS does) and a second thread pay.
 constexpr int64_t kBlasWork = int64_t{1} << 24, kThreadWork = int64_t{1} << 20;
+constexpr int64_t kOneDnnWork = int64_t{1} << 18;  // from here its bfloat16 products pay for their start
 
 template <class T>
 T* data_of(const Matrix& m) {
@@ -157,6 +159,10 @@ void product(const Matrix& a, const Matrix& b, const Matrix& c, Factors<T> f) {
 // Half types: products and sums in float, rounded once.
 template <class H>
 void half_product(const Matrix& a, const Matrix& b, const Matrix& c, Factors<float> f) {
+  if (std::is_same_v<H, bf16> && work_of(a, c) >= kOneDnnWork && f.alpha == 1 && f.beta == 0) {
+    if (const onednn::Plan* plan = onednn::plan_product(a, b, c))
+      return onednn::run(*plan, a.data, b.data, nullptr, c.data);
+  }
   Scratch<float> left(a.rows * a.columns), right(b.rows * b.columns), sum(c.rows * c.columns);
   pack<float, H>(a, left.data());
   pack<float, H>(b, right.data());

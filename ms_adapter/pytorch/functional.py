@@ -1,0 +1,42 @@
+"""The top-level functions that PyTorch writes in Python: broadcasting several shapes or tensors together."""
+
+import ms_adapter.pytorch as torch
+
+__all__ = ["broadcast_shapes", "broadcast_tensors"]
+
+
+def broadcast_shapes(*shapes):
+    """The shape that tensors of these shapes broadcast to; RuntimeError when they do not fit.
+
+    >>> import ms_adapter.pytorch as torch
+    >>> torch.broadcast_shapes((2, 1), (3,))
+    torch.Size([2, 3])
+    """
+    given = [(shape,) if isinstance(shape, int) else tuple(shape) for shape in shapes]
+    result = [1] * max(map(len, given), default=0)
+    for shape in given:
+        for place, size in enumerate(shape, len(result) - len(shape)):
+            if size < 0:
+                raise RuntimeError(f"broadcast_shapes: sizes must not be negative, got {shape}")
+            if size != 1 and result[place] not in (1, size):
+                raise RuntimeError(
+                    f"broadcast_shapes: shape mismatch: {', '.join(map(str, given))} cannot be broadcast to a single "
+                    f"shape: dimension {place} is {result[place]} and {size}"
+                )
+            if size != 1:
+                result[place] = size
+    return torch.Size(result)
+
+
+def broadcast_tensors(*tensors):
+    """Views of the tensors (or of one list of them) expanded to the shape that they broadcast to.
+
+    >>> import ms_adapter.pytorch as torch
+    >>> a, b = torch.broadcast_tensors(torch.zeros(2, 1), torch.zeros(3))
+    >>> a.shape, b.shape
+    (torch.Size([2, 3]), torch.Size([2, 3]))
+    """
+    if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)):
+        tensors = tensors[0]
+    shape = broadcast_shapes(*(tensor.shape for tensor in tensors))
+    return tuple(tensor.expand(shape) for tensor in tensors)
