@@ -26,7 +26,7 @@ def gaussian_nll_loss(input, target, var, full=False, eps=1e-06, reduction="mean
     """The negative log likelihood of ``target`` under normal distributions of mean ``input`` and variance
     ``var``.
 
-    ``var`` has the shape of ``input``, or 1 as one of its sizes, or lacks the last dimension, or is one number.
+    ``var`` has the shape of ``input``, or 1 as one size, or lacks the last dimension, or is one number.
     """
     if isinstance(var, float):
         if var < 0:

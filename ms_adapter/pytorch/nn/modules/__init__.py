@@ -14,6 +14,7 @@ from . import (
     padding,
     pooling,
     rearrange,
+    rnn,
     sparse,
 )
 from .activation import *  # noqa: F403
@@ -30,4 +31,5 @@ from .normalization import *  # noqa: F403
 from .padding import *  # noqa: F403
 from .pooling import *  # noqa: F403
 from .rearrange import *  # noqa: F403
+from .rnn import *  # noqa: F403
 from .sparse import *  # noqa: F403
