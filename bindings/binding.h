@@ -1,4 +1,5 @@
-// What the generator tells the Python parser about each public name: which rows it may call, in order.
+// What the generator tells the Python parser about each public name: which rows it may call, in
+// order.
 #pragma once
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -23,7 +24,8 @@ struct Binding {
 };
 
 // Parse, call, wrap. For methods `self` is the first parameter of every overload.
-PyObject* call_function(const Binding& binding, PyObject* const* args, Py_ssize_t n, PyObject* kwnames);
+PyObject* call_function(const Binding& binding, PyObject* const* args, Py_ssize_t n,
+                        PyObject* kwnames);
 PyObject* call_method(const Binding& binding, PyObject* self, PyObject* const* args, Py_ssize_t n,
                       PyObject* kwnames);
 

@@ -18,7 +18,8 @@ PyObject* wrap_named(const OpInfo& op, Results& results) {
   if (!type) return wrap_tuple(results.tensors);
   Owned named = checked(PyStructSequence_New(type));
   for (size_t i = 0; i < results.tensors.size(); ++i)
-    PyStructSequence_SetItem(named.get(), static_cast<Py_ssize_t>(i), wrap(std::move(results.tensors[i])));
+    PyStructSequence_SetItem(named.get(), static_cast<Py_ssize_t>(i),
+                             wrap(std::move(results.tensors[i])));
   return named.release();
 }
 
@@ -32,7 +33,8 @@ enum class NoMatch { Raise, NotImplemented };
 
 PyObject* call_binding(const Binding& binding, const Arguments& given, NoMatch no_match) {
   return guarded([&]() -> PyObject* {
-    if (modes_active()) return dispatch_torch_function(callable_of(binding, given.self != nullptr).get(), given);
+    if (modes_active())
+      return dispatch_torch_function(callable_of(binding, given.self != nullptr).get(), given);
     Call call;
     for (int i = 0; i < binding.n_overloads; ++i) {
       if (!call.match(binding.overloads[i], given)) continue;
@@ -50,7 +52,8 @@ Owned make_functions() {
   for (size_t i = 0; i < n_function_bindings; ++i) {
     const char* name = function_bindings[i].name;
     const char* dot = std::strrchr(name, '.');
-    std::string module = dot ? cat("torch.", std::string_view(name, static_cast<size_t>(dot - name))) : "torch";
+    std::string module =
+        dot ? cat("torch.", std::string_view(name, static_cast<size_t>(dot - name))) : "torch";
     Owned where = checked(PyUnicode_FromString(module.c_str()));
     Owned function = checked(PyCFunction_NewEx(&function_defs[i], nullptr, where.get()));
     checked(PyDict_SetItemString(functions.get(), name, function.get()));
@@ -71,16 +74,22 @@ const Binding* find(const Binding* bindings, size_t n, const char* name) {
 
 PyObject* wrap_results(const OpInfo& op, Results& results) {
   switch (results.kind) {
-    case Results::Kind::Tensor: return wrap(std::move(results.tensors[0]));
-    case Results::Kind::Tuple: return wrap_named(op, results);
-    case Results::Kind::List: return wrap_tuple(results.tensors);
-    case Results::Kind::Scalar: return scalar_object(results.scalar);
-    case Results::Kind::None: break;
+    case Results::Kind::Tensor:
+      return wrap(std::move(results.tensors[0]));
+    case Results::Kind::Tuple:
+      return wrap_named(op, results);
+    case Results::Kind::List:
+      return wrap_tuple(results.tensors);
+    case Results::Kind::Scalar:
+      return scalar_object(results.scalar);
+    case Results::Kind::None:
+      break;
   }
   return none();
 }
 
-PyObject* call_function(const Binding& binding, PyObject* const* args, Py_ssize_t n, PyObject* kwnames) {
+PyObject* call_function(const Binding& binding, PyObject* const* args, Py_ssize_t n,
+                        PyObject* kwnames) {
   return call_binding(binding, {nullptr, args, n, kwnames}, NoMatch::Raise);
 }
 
@@ -93,8 +102,12 @@ PyObject* call_operator(const Binding& binding, PyObject* self, PyObject* other)
   return call_binding(binding, {self, &other, 1, nullptr}, NoMatch::NotImplemented);
 }
 
-const Binding* find_method(const char* name) { return find(method_bindings, n_method_bindings, name); }
-const Binding* find_function(const char* name) { return find(function_bindings, n_function_bindings, name); }
+const Binding* find_method(const char* name) {
+  return find(method_bindings, n_method_bindings, name);
+}
+const Binding* find_function(const char* name) {
+  return find(function_bindings, n_function_bindings, name);
+}
 
 const Binding& require_method(const char* name) {
   const Binding* found = find_method(name);

@@ -1,4 +1,5 @@
-// What every binding file needs: owned Python references and the border between C++ and Python errors.
+// What every binding file needs: owned Python references and the border between C++ and Python
+// errors.
 #pragma once
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>

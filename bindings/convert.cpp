@@ -21,7 +21,9 @@ PyObject* numpy_class(const char* name, PyObject*& cached) {
   return cached = PyObject_GetAttrString(numpy.get(), name);
 }
 
-bool is_instance(PyObject* o, PyObject* cls) { return cls && PyType_IsSubtype(Py_TYPE(o), as_type(cls)); }
+bool is_instance(PyObject* o, PyObject* cls) {
+  return cls && PyType_IsSubtype(Py_TYPE(o), as_type(cls));
+}
 
 // A 0-d tensor that may stand for a number here.
 bool is_number_tensor(PyObject* o) {
@@ -113,7 +115,8 @@ bool to_int(PyObject* o, int64_t& out) {
     return true;
   }
   if (PyBool_Check(o) || !PyIndex_Check(o)) return false;
-  if (is_tensor(o) && (!is_number_tensor(o) || !is_integral(tensor_of(o).dtype()) || tensor_of(o).dtype() == DType::Bool))
+  if (is_tensor(o) && (!is_number_tensor(o) || !is_integral(tensor_of(o).dtype()) ||
+                       tensor_of(o).dtype() == DType::Bool))
     return false;
   Owned index(PyNumber_Index(o));
   if (!index) {
@@ -168,10 +171,14 @@ bool to_reals(PyObject* o, std::vector<double>& out) {
 
 PyObject* scalar_object(const Scalar& s) {
   switch (s.kind()) {
-    case Scalar::Kind::Bool: return boolean(s.to<bool>());
-    case Scalar::Kind::Int: return PyLong_FromLongLong(s.to_int());
-    case Scalar::Kind::Float: return PyFloat_FromDouble(s.to_double());
-    case Scalar::Kind::Complex: break;
+    case Scalar::Kind::Bool:
+      return boolean(s.to<bool>());
+    case Scalar::Kind::Int:
+      return PyLong_FromLongLong(s.to_int());
+    case Scalar::Kind::Float:
+      return PyFloat_FromDouble(s.to_double());
+    case Scalar::Kind::Complex:
+      break;
   }
   c128 c = s.to_complex();
   return PyComplex_FromDoubles(c.real(), c.imag());
@@ -194,24 +201,28 @@ Scalar scalar_of(T v) {
 Scalar element_scalar(const void* p, DType t) {
   switch (t) {
 #define MSA_ELEMENT(E, T) \
-  case DType::E: return scalar_of(*static_cast<const T*>(p));
+  case DType::E:          \
+    return scalar_of(*static_cast<const T*>(p));
     MSA_FOR_EACH_DTYPE(MSA_ELEMENT)
 #undef MSA_ELEMENT
-    case DType::Count: break;
+    case DType::Count:
+      break;
   }
   __builtin_unreachable();
 }
 
 PyObject* element_object(const void* p, DType t) {
-  if (t == DType::F32) return PyFloat_FromDouble(static_cast<double>(*static_cast<const float*>(p)));
+  if (t == DType::F32)
+    return PyFloat_FromDouble(static_cast<double>(*static_cast<const float*>(p)));
   if (t == DType::U64) return PyLong_FromUnsignedLongLong(*static_cast<const uint64_t*>(p));
   return scalar_object(element_scalar(p, t));
 }
 
 Tensor on_host(const Tensor& t) {
   if (t.device().is_cpu()) return t;
-  MSA_REQUIRE(!t.device().is_meta(), Runtime,
-              "a meta tensor has no data: Tensor.item(), tolist() and numpy() cannot be called on it");
+  MSA_REQUIRE(
+      !t.device().is_meta(), Runtime,
+      "a meta tensor has no data: Tensor.item(), tolist() and numpy() cannot be called on it");
   Tensor host = empty(t.sizes(), t.dtype());
   GradMode off(false);
   ops::copy_(host, t);
@@ -220,7 +231,8 @@ Tensor on_host(const Tensor& t) {
 
 namespace {
 Tensor single_element(const Tensor& t) {
-  MSA_REQUIRE(t.numel() == 1, Runtime, "a Tensor with ", t.numel(), " elements cannot be converted to Scalar");
+  MSA_REQUIRE(t.numel() == 1, Runtime, "a Tensor with ", t.numel(),
+              " elements cannot be converted to Scalar");
   return on_host(t);
 }
 }  // namespace

@@ -1,4 +1,5 @@
-// Between Python's numbers and sequences and the core's: exact types first, since those are the rule.
+// Between Python's numbers and sequences and the core's: exact types first, since those are the
+// rule.
 #pragma once
 #include <vector>
 

@@ -21,7 +21,8 @@ PyObject* capability(const Arguments& given) {
 
 DType dtype_argument(const char* who, PyObject* o) {
   DType t;
-  MSA_REQUIRE(o && to_dtype(o, t), Type, who, "(): expected a torch.dtype, not ", o ? Py_TYPE(o)->tp_name : "nothing");
+  MSA_REQUIRE(o && to_dtype(o, t), Type, who, "(): expected a torch.dtype, not ",
+              o ? Py_TYPE(o)->tp_name : "nothing");
   return t;
 }
 
@@ -34,7 +35,8 @@ PyObject* set_default(const Arguments& given) {
   PyObject* d;
   take_arguments("set_default_dtype", given, {"d"}, &d);
   DType t = dtype_argument("set_default_dtype", d);
-  MSA_REQUIRE(is_floating(t), Type, "only floating-point types are supported as the default type, not torch.", t);
+  MSA_REQUIRE(is_floating(t), Type,
+              "only floating-point types are supported as the default type, not torch.", t);
   set_default_dtype(t);
   return none();
 }
@@ -48,7 +50,8 @@ PyObject* set_device(const Arguments& given) {
   PyObject* device;
   take_arguments("set_default_device", given, {"device"}, &device);
   Device d;
-  MSA_REQUIRE(device && (device == Py_None || to_device(device, d)), Type, "set_default_device(): expected a torch.device");
+  MSA_REQUIRE(device && (device == Py_None || to_device(device, d)), Type,
+              "set_default_device(): expected a torch.device");
   set_default_device(d);
   return none();
 }
@@ -62,7 +65,8 @@ PyObject* set_threads(const Arguments& given) {
   PyObject* n;
   take_arguments("set_num_threads", given, {"int"}, &n);
   int64_t threads;
-  MSA_REQUIRE(n && to_int(n, threads), Type, "set_num_threads expects an int, but got ", n ? Py_TYPE(n)->tp_name : "nothing");
+  MSA_REQUIRE(n && to_int(n, threads), Type, "set_num_threads expects an int, but got ",
+              n ? Py_TYPE(n)->tp_name : "nothing");
   MSA_REQUIRE(threads > 0, Runtime, "set_num_threads expects a positive integer, not ", threads);
   cpu::set_num_threads(static_cast<int>(threads));
   return none();
@@ -71,19 +75,22 @@ PyObject* set_threads(const Arguments& given) {
 PyObject* promote(const Arguments& given) {
   PyObject* slot[2];
   take_arguments("promote_types", given, {"type1", "type2"}, slot);
-  return Py_NewRef(dtype_object(promote_types(dtype_argument("promote_types", slot[0]), dtype_argument("promote_types", slot[1]))));
+  return Py_NewRef(dtype_object(promote_types(dtype_argument("promote_types", slot[0]),
+                                              dtype_argument("promote_types", slot[1]))));
 }
 
 PyObject* castable(const Arguments& given) {
   PyObject* slot[2];
   take_arguments("can_cast", given, {"from_", "to"}, slot);
-  return boolean(can_cast(dtype_argument("can_cast", slot[0]), dtype_argument("can_cast", slot[1])));
+  return boolean(
+      can_cast(dtype_argument("can_cast", slot[0]), dtype_argument("can_cast", slot[1])));
 }
 
 Tensor operand(PyObject* o) {
   if (o && is_tensor(o)) return tensor_of(o);
   Scalar s;
-  MSA_REQUIRE(o && to_scalar(o, s), Type, "result_type(): expected Tensors or numbers, not ", o ? Py_TYPE(o)->tp_name : "nothing");
+  MSA_REQUIRE(o && to_scalar(o, s), Type, "result_type(): expected Tensors or numbers, not ",
+              o ? Py_TYPE(o)->tp_name : "nothing");
   return wrapped_number(s);
 }
 
@@ -97,15 +104,19 @@ PyObject* common_type(const Arguments& given) {
 
 PyMethodDef functions[] = {
     function<"get_default_dtype", get_default_dtype>("The dtype of new floating tensors."),
-    function<"set_default_dtype", set_default>("set_default_dtype(d): the dtype of new floating tensors."),
+    function<"set_default_dtype", set_default>(
+        "set_default_dtype(d): the dtype of new floating tensors."),
     function<"get_default_device", get_device>("Where new tensors go."),
     function<"set_default_device", set_device>("set_default_device(device): where new tensors go."),
     function<"get_num_threads", get_threads>("Threads that kernels use."),
     function<"set_num_threads", set_threads>("set_num_threads(int): threads that kernels use."),
     function<"cpu_capability", capability>("The instruction set that kernels use."),
-    function<"promote_types", promote>("promote_types(type1, type2): the smallest dtype that holds both."),
-    function<"can_cast", castable>("can_cast(from_, to): whether out= of dtype `to` may take `from_`."),
-    function<"result_type", common_type>("result_type(tensor1, tensor2): the dtype that arithmetic on both gives."),
+    function<"promote_types", promote>(
+        "promote_types(type1, type2): the smallest dtype that holds both."),
+    function<"can_cast", castable>(
+        "can_cast(from_, to): whether out= of dtype `to` may take `from_`."),
+    function<"result_type", common_type>(
+        "result_type(tensor1, tensor2): the dtype that arithmetic on both gives."),
     {},
 };
 

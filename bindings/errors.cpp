@@ -12,13 +12,20 @@ namespace {
 
 PyObject* exception_type(ErrorKind kind) {
   switch (kind) {
-    case ErrorKind::Runtime: return PyExc_RuntimeError;
-    case ErrorKind::Value: return PyExc_ValueError;
-    case ErrorKind::Type: return PyExc_TypeError;
-    case ErrorKind::Index: return PyExc_IndexError;
-    case ErrorKind::NotImplemented: return PyExc_NotImplementedError;
-    case ErrorKind::OutOfMemory: return out_of_memory_error;
-    case ErrorKind::LinAlg: return linalg_error;
+    case ErrorKind::Runtime:
+      return PyExc_RuntimeError;
+    case ErrorKind::Value:
+      return PyExc_ValueError;
+    case ErrorKind::Type:
+      return PyExc_TypeError;
+    case ErrorKind::Index:
+      return PyExc_IndexError;
+    case ErrorKind::NotImplemented:
+      return PyExc_NotImplementedError;
+    case ErrorKind::OutOfMemory:
+      return out_of_memory_error;
+    case ErrorKind::LinAlg:
+      return linalg_error;
   }
   return PyExc_RuntimeError;
 }
@@ -42,11 +49,15 @@ void set_python_error() noexcept {
 }
 
 void init_errors(PyObject* module) {
-  out_of_memory_error = checked(PyErr_NewExceptionWithDoc(
-      "torch.OutOfMemoryError", "Memory of the size asked for is not available.", PyExc_RuntimeError, nullptr)).release();
-  linalg_error = checked(PyErr_NewExceptionWithDoc(
-      "torch.linalg.LinAlgError", "A matrix has no such decomposition or inverse.", PyExc_RuntimeError,
-      nullptr)).release();
+  out_of_memory_error =
+      checked(PyErr_NewExceptionWithDoc("torch.OutOfMemoryError",
+                                        "Memory of the size asked for is not available.",
+                                        PyExc_RuntimeError, nullptr))
+          .release();
+  linalg_error = checked(PyErr_NewExceptionWithDoc("torch.linalg.LinAlgError",
+                                                   "A matrix has no such decomposition or inverse.",
+                                                   PyExc_RuntimeError, nullptr))
+                     .release();
   checked(PyModule_AddObjectRef(module, "OutOfMemoryError", out_of_memory_error));
   checked(PyModule_AddObjectRef(module, "LinAlgError", linalg_error));
 }

@@ -27,7 +27,8 @@ bool stands_for_tuple(PyObject* list) {
   if (Py_SIZE(list) >= 32) return false;
   for (Py_ssize_t i = 0; i < Py_SIZE(list); ++i) {
     PyObject* o = PyList_GET_ITEM(list, i);
-    if (PySlice_Check(o) || o == Py_None || o == Py_Ellipsis || is_tensor(o) || PySequence_Check(o)) return true;
+    if (PySlice_Check(o) || o == Py_None || o == Py_Ellipsis || is_tensor(o) || PySequence_Check(o))
+      return true;
   }
   return false;
 }
@@ -62,7 +63,8 @@ int64_t slice_number(PyObject* o, int64_t missing) {
     v = PyLong_AsLongLongAndOverflow(o, &overflow);
     return overflow ? (overflow > 0 ? INT64_MAX : INT64_MIN) : v;
   }
-  MSA_REQUIRE(to_int(o, v), Type, "slice indices must be integers or None or have an __index__ method");
+  MSA_REQUIRE(to_int(o, v), Type,
+              "slice indices must be integers or None or have an __index__ method");
   return v;
 }
 
@@ -74,7 +76,8 @@ Range slice_range(PyObject* o) {
   auto* s = reinterpret_cast<PySliceObject*>(o);
   int64_t step = slice_number(s->step, 1);
   MSA_REQUIRE(step != 0, Value, "slice step cannot be zero");
-  MSA_REQUIRE(step > 0, Value, "slice step must be positive: got ", step, "; use flip() to reverse");
+  MSA_REQUIRE(step > 0, Value, "slice step must be positive: got ", step,
+              "; use flip() to reverse");
   return {slice_number(s->start, 0), slice_number(s->stop, INT64_MAX), step};
 }
 
@@ -84,18 +87,21 @@ int64_t clamp_bound(int64_t v, int64_t size) {
 }
 
 int64_t checked_index(int64_t i, int64_t dim, int64_t size) {
-  MSA_REQUIRE(i >= -size && i < size, Index, "index ", i, " is out of bounds for dimension ", dim, " with size ", size);
+  MSA_REQUIRE(i >= -size && i < size, Index, "index ", i, " is out of bounds for dimension ", dim,
+              " with size ", size);
   return i < 0 ? i + size : i;
 }
 
-// --- the basic part -----------------------------------------------------------------------------------
+// --- the basic part
+// -----------------------------------------------------------------------------------
 
-// Applies basic entries one after the other, either to a layout alone (fast: one view at the end), or
-// as operators when the steps must be recorded or seen by layers.
+// Applies basic entries one after the other, either to a layout alone (fast: one view at the end),
+// or as operators when the steps must be recorded or seen by layers.
 class Cursor {
  public:
   explicit Cursor(const Tensor& t) : tensor_(t) {
-    by_layout_ = !thread_state.layers_active && !must_record(t) && (t.device().is_cpu() || t.device().is_meta());
+    by_layout_ = !thread_state.layers_active && !must_record(t) &&
+                 (t.device().is_cpu() || t.device().is_meta());
     if (by_layout_) layout_ = t.layout();
   }
 
@@ -104,7 +110,8 @@ class Cursor {
 
   void select(int64_t index) {
     MSA_REQUIRE(ndim() > 0, Index,
-                "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert "
+                "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or "
+                "`tensor.item<T>()` in C++ to convert "
                 "a 0-dim tensor to a number");
     int64_t i = checked_index(index, static_cast<int64_t>(dim_), size(dim_));
     if (by_layout_) {
@@ -118,7 +125,8 @@ class Cursor {
   }
 
   void slice(const Range& r) {
-    int64_t n = size(dim_), start = clamp_bound(r.start, n), stop = std::max(start, clamp_bound(r.stop, n));
+    int64_t n = size(dim_), start = clamp_bound(r.start, n),
+            stop = std::max(start, clamp_bound(r.stop, n));
     bool whole = start == 0 && stop == n && r.step == 1;
     if (!whole && by_layout_) {
       layout_.offset += start * layout_.strides[dim_];
@@ -162,7 +170,8 @@ class Cursor {
   bool by_layout_, changed_ = false;
 };
 
-// --- tensor indices -------------------------------------------------------------------------------------
+// --- tensor indices
+// -------------------------------------------------------------------------------------
 
 // The indices of an advanced index by dimension of the basic part's view; undefined: not indexed.
 using Indices = TensorList;
@@ -178,7 +187,8 @@ Tensor index_from(PyObject* o) {
   if (is_tensor(o)) return tensor_of(o);
   bool sequence = PyList_Check(o) || PyTuple_Check(o) || is_numpy_array(o) || PySequence_Check(o);
   MSA_REQUIRE(sequence && !PyUnicode_Check(o), Index,
-              "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got ",
+              "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are "
+              "valid indices (got ",
               Py_TYPE(o)->tp_name, ")");
   bool empty = PySequence_Check(o) && PySequence_Size(o) == 0;
   return tensor_from_data(o, empty && !is_numpy_array(o) ? OptDType(DType::I64) : OptDType(), {});
@@ -186,20 +196,22 @@ Tensor index_from(PyObject* o) {
 
 void check_mask(const Tensor& mask, const Cursor& at) {
   for (size_t d = 0; d < static_cast<size_t>(mask.dim()); ++d) {
-    MSA_REQUIRE(mask.sizes()[d] == at.size(at.dim() + d), Index, "The shape of the mask ", DimsView(mask.sizes()),
-                " at index ", d, " does not match the shape of the indexed tensor: its size there is ",
+    MSA_REQUIRE(mask.sizes()[d] == at.size(at.dim() + d), Index, "The shape of the mask ",
+                DimsView(mask.sizes()), " at index ", d,
+                " does not match the shape of the indexed tensor: its size there is ",
                 at.size(at.dim() + d));
   }
 }
 
 void add_tensor_index(Cursor& at, Indices& indices, const Tensor& index) {
   DType t = index.dtype();
-  MSA_REQUIRE(is_integral(t) && !is_barebones_unsigned(t) && t != DType::I16 && t != DType::I8, Index,
-              "tensors used as indices must be long, int, byte or bool tensors");
+  MSA_REQUIRE(is_integral(t) && !is_barebones_unsigned(t) && t != DType::I16 && t != DType::I8,
+              Index, "tensors used as indices must be long, int, byte or bool tensors");
   bool mask = t == DType::Bool || t == DType::U8;
   if (mask && index.dim() == 0) at.insert_dim();  // a single truth value keeps all or nothing
   if (mask && index.dim() > 0) check_mask(index, at);
-  MSA_REQUIRE(mask || at.dim() < at.ndim(), Index, "too many indices for tensor of dimension ", at.ndim());
+  MSA_REQUIRE(mask || at.dim() < at.ndim(), Index, "too many indices for tensor of dimension ",
+              at.ndim());
   put(indices, at.dim(), index);
   at.skip(mask ? std::max<int64_t>(index.dim(), 1) : 1);
 }
@@ -237,10 +249,12 @@ void apply_entry(Cursor& at, Indices& indices, PyObject* o, int64_t ellipsis_dim
   }
 }
 
-bool is_mask(const Tensor& index) { return index.defined() && (index.dtype() == DType::Bool || index.dtype() == DType::U8); }
+bool is_mask(const Tensor& index) {
+  return index.defined() && (index.dtype() == DType::Bool || index.dtype() == DType::U8);
+}
 
-// Indices stand at the dimensions they use, but the operators want one entry for a mask, whatever its
-// number of dimensions.
+// Indices stand at the dimensions they use, but the operators want one entry for a mask, whatever
+// its number of dimensions.
 void drop_mask_room(Indices& indices) {
   for (size_t i = 0; i < indices.size(); ++i) {
     if (!is_mask(indices[i])) continue;
@@ -256,7 +270,8 @@ Indices apply_entries(Cursor& at, const Entries& entries) {
   auto ndim = static_cast<int64_t>(at.ndim());
   MSA_REQUIRE(used <= ndim || ndim == 0, Index, "too many indices for tensor of dimension ", ndim);
   Indices indices;
-  for (Py_ssize_t i = 0; i < entries.n; ++i) apply_entry(at, indices, entries.items[i], ndim - used);
+  for (Py_ssize_t i = 0; i < entries.n; ++i)
+    apply_entry(at, indices, entries.items[i], ndim - used);
   drop_mask_room(indices);
   return indices;
 }
@@ -264,23 +279,29 @@ Indices apply_entries(Cursor& at, const Entries& entries) {
 // The operators of one step each: what recording and layers are to see.
 bool any_overrides(const Entries& entries) {
   for (Py_ssize_t i = 0; i < entries.n; ++i)
-    if (!is_plain_tensor(entries.items[i]) && overrides_torch_function(entries.items[i])) return true;
+    if (!is_plain_tensor(entries.items[i]) && overrides_torch_function(entries.items[i]))
+      return true;
   return false;
 }
 
-PyObject* call_method_override(const char* name, PyObject* self, std::initializer_list<PyObject*> args) {
+PyObject* call_method_override(const char* name, PyObject* self,
+                               std::initializer_list<PyObject*> args) {
   Owned method = checked(PyObject_GetAttrString(as_object(tensor_type), name));
-  return dispatch_torch_function(method.get(), {self, args.begin(), static_cast<Py_ssize_t>(args.size()), nullptr});
+  return dispatch_torch_function(
+      method.get(), {self, args.begin(), static_cast<Py_ssize_t>(args.size()), nullptr});
 }
 
 bool must_hand_over(PyObject* self, const Entries& entries) {
-  return modes_active() || (!is_plain_tensor(self) && overrides_torch_function(self)) || any_overrides(entries);
+  return modes_active() || (!is_plain_tensor(self) && overrides_torch_function(self)) ||
+         any_overrides(entries);
 }
 
 // One value under one mask fills, and is converted; otherwise the dtypes must match.
 bool fills(const Indices& indices, const Tensor& values) {
-  auto defined = std::count_if(indices.begin(), indices.end(), [](const Tensor& t) { return t.defined(); });
-  return values.numel() == 1 && defined == 1 && std::any_of(indices.begin(), indices.end(), is_mask);
+  auto defined =
+      std::count_if(indices.begin(), indices.end(), [](const Tensor& t) { return t.defined(); });
+  return values.numel() == 1 && defined == 1 &&
+         std::any_of(indices.begin(), indices.end(), is_mask);
 }
 
 void put_elements(Tensor& t, const Indices& indices, const Tensor& values) {
@@ -290,14 +311,15 @@ void put_elements(Tensor& t, const Indices& indices, const Tensor& values) {
     ops::index_put_(t, indices, values);
 }
 
-// --- assignment -------------------------------------------------------------------------------------------
+// --- assignment
+// -------------------------------------------------------------------------------------------
 
 Tensor value_tensor(PyObject* value, const Tensor& target) {
   if (is_tensor(value)) return tensor_of(value);
   Scalar number;
   if (to_scalar(value, number)) return scalar_tensor(number, target.dtype(), target.device());
-  MSA_REQUIRE(is_numpy_array(value), Type, "can't assign a ", Py_TYPE(value)->tp_name, " to a torch.",
-              info(target.dtype()).name, " tensor");
+  MSA_REQUIRE(is_numpy_array(value), Type, "can't assign a ", Py_TYPE(value)->tp_name,
+              " to a torch.", info(target.dtype()).name, " tensor");
   return tensor_from_data(value, target.dtype(), target.device());
 }
 
@@ -310,7 +332,8 @@ Tensor without_leading_ones(const Tensor& value, size_t ndim) {
 }
 
 void assign(Tensor place, const Tensor& value) {
-  if (value.dim() == 0 && value.device().is_cpu() && !must_record(place, value) && !value.device().is_meta()) {
+  if (value.dim() == 0 && value.device().is_cpu() && !must_record(place, value) &&
+      !value.device().is_meta()) {
     ops::fill_(place, element_scalar(value.data(), value.dtype()));
     return;
   }
@@ -322,7 +345,8 @@ void assign(Tensor place, const Tensor& value) {
 PyObject* get_item(PyObject* self, PyObject* index) {
   return guarded([&] {
     Entries entries = entries_of(index);
-    if (__builtin_expect(must_hand_over(self, entries), 0)) return call_method_override("__getitem__", self, {index});
+    if (__builtin_expect(must_hand_over(self, entries), 0))
+      return call_method_override("__getitem__", self, {index});
     Cursor at(tensor_of(self));
     Indices indices = apply_entries(at, entries);
     Tensor view = at.view();

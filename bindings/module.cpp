@@ -24,7 +24,9 @@ namespace {
 // The GIL is the core's lock.
 void connect_lock() {
   lock_hooks.release = [] { return static_cast<void*>(PyEval_SaveThread()); };
-  lock_hooks.acquire = [](void* state) { PyEval_RestoreThread(static_cast<PyThreadState*>(state)); };
+  lock_hooks.acquire = [](void* state) {
+    PyEval_RestoreThread(static_cast<PyThreadState*>(state));
+  };
 }
 
 void connect_warnings() {
@@ -36,7 +38,8 @@ void connect_warnings() {
 // _C.install_tensor_methods({name: function}): methods of torch.Tensor that are written in Python.
 PyObject* install_tensor_methods(PyObject*, PyObject* methods) {
   return guarded([&] {
-    MSA_REQUIRE(PyDict_Check(methods), Type, "install_tensor_methods takes a dict of functions by name");
+    MSA_REQUIRE(PyDict_Check(methods), Type,
+                "install_tensor_methods takes a dict of functions by name");
     PyObject *name, *function;
     for (Py_ssize_t i = 0; PyDict_Next(methods, &i, &name, &function);)
       checked(PyObject_SetAttr(as_object(tensor_type), name, function));
@@ -55,13 +58,22 @@ PyObject* set_parameter_type(PyObject*, PyObject* cls) {
 }
 
 PyMethodDef module_functions[] = {
-    {"install_tensor_methods", install_tensor_methods, METH_O, "Adds Python functions to torch.Tensor as methods."},
-    {"set_parameter_type", set_parameter_type, METH_O, "Tells the core which class nn.Parameter is."},
+    {"install_tensor_methods", install_tensor_methods, METH_O,
+     "Adds Python functions to torch.Tensor as methods."},
+    {"set_parameter_type", set_parameter_type, METH_O,
+     "Tells the core which class nn.Parameter is."},
     {},
 };
 
-PyModuleDef definition = {PyModuleDef_HEAD_INIT, "ms_adapter._C", "The core of ms_adapter.", -1, module_functions,
-                          nullptr, nullptr, nullptr, nullptr};
+PyModuleDef definition = {PyModuleDef_HEAD_INIT,
+                          "ms_adapter._C",
+                          "The core of ms_adapter.",
+                          -1,
+                          module_functions,
+                          nullptr,
+                          nullptr,
+                          nullptr,
+                          nullptr};
 
 PyObject* make_module() {
   Owned module = checked(PyModule_Create(&definition));
@@ -97,4 +109,6 @@ PyObject* make_module() {
 
 }  // namespace msa::py
 
-PyMODINIT_FUNC PyInit__C() { return msa::py::guarded([] { return msa::py::make_module(); }); }
+PyMODINIT_FUNC PyInit__C() {
+  return msa::py::guarded([] { return msa::py::make_module(); });
+}

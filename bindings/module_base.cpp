@@ -1,6 +1,7 @@
 // The native base of nn.Module: the call without hooks, and attributes that are registered members.
 #include "bindings/module_base.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <vector>
 
@@ -9,8 +10,7 @@ namespace msa::py {
 namespace {
 
 struct ModuleObject {
-  PyObject_HEAD
-  PyObject* dict;
+  PyObject_HEAD PyObject* dict;
   PyObject* weakrefs;
   vectorcallfunc vectorcall;
 };
@@ -25,9 +25,11 @@ struct Names {
 
 std::vector<PyObject*> global_hooks;  // the dictionaries of hooks on all modules
 
-// --- attributes -----------------------------------------------------------------------------------
+// --- attributes
+// -----------------------------------------------------------------------------------
 
-// A parameter, buffer or submodule of that name, borrowed; null without an exception when there is none.
+// A parameter, buffer or submodule of that name, borrowed; null without an exception when there is
+// none.
 PyObject* registered(ModuleObject* o, PyObject* name) {
   if (!o->dict) return nullptr;
   for (PyObject* key : names.registries) {
@@ -40,7 +42,8 @@ PyObject* registered(ModuleObject* o, PyObject* name) {
 
 PyObject* no_attribute(PyObject* self, PyObject* name) {
   if (PyErr_Occurred()) return nullptr;
-  return PyErr_Format(PyExc_AttributeError, "'%.100s' object has no attribute '%U'", Py_TYPE(self)->tp_name, name);
+  return PyErr_Format(PyExc_AttributeError, "'%.100s' object has no attribute '%U'",
+                      Py_TYPE(self)->tp_name, name);
 }
 
 // Python's rules (data descriptors, the instance, the class), then what is registered.
@@ -50,7 +53,8 @@ PyObject* get_attribute(PyObject* self, PyObject* name) {
   descrgetfunc get = in_class ? Py_TYPE(in_class)->tp_descr_get : nullptr;
   if (get && PyDescr_IsData(in_class)) return get(in_class, self, as_object(Py_TYPE(self)));
   ModuleObject* o = object_of(self);
-  if (PyObject* own = o->dict ? PyDict_GetItemWithError(o->dict, name) : nullptr) return Py_NewRef(own);
+  if (PyObject* own = o->dict ? PyDict_GetItemWithError(o->dict, name) : nullptr)
+    return Py_NewRef(own);
   if (get) return get(in_class, self, as_object(Py_TYPE(self)));
   if (in_class) return keep.release();
   if (PyObject* member = registered(o, name)) return Py_NewRef(member);
@@ -63,7 +67,8 @@ PyObject* getattr_method(PyObject* self, PyObject* name) {
   return no_attribute(self, name);
 }
 
-// --- the call ---------------------------------------------------------------------------------------
+// --- the call
+// ---------------------------------------------------------------------------------------
 
 bool empty_dict(PyObject* d) { return d && PyDict_Check(d) && PyDict_GET_SIZE(d) == 0; }
 
@@ -79,23 +84,27 @@ bool plain(ModuleObject* o) {
 }
 
 // function(self, *args): with room before the arguments self is put there for the time of the call.
-PyObject* call_with_self(PyObject* function, PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
+PyObject* call_with_self(PyObject* function, PyObject* self, PyObject* const* args, size_t nargsf,
+                         PyObject* kwnames) {
   Py_ssize_t n = PyVectorcall_NARGS(nargsf);
   if (nargsf & PY_VECTORCALL_ARGUMENTS_OFFSET) {
     auto** with_self = const_cast<PyObject**>(args) - 1;
     PyObject* before = std::exchange(*with_self, self);
-    PyObject* result = PyObject_Vectorcall(function, with_self, static_cast<size_t>(n) + 1, kwnames);
+    PyObject* result =
+        PyObject_Vectorcall(function, with_self, static_cast<size_t>(n) + 1, kwnames);
     *with_self = before;
     return result;
   }
-  size_t all = static_cast<size_t>(n) + (kwnames ? static_cast<size_t>(PyTuple_GET_SIZE(kwnames)) : 0);
+  size_t all =
+      static_cast<size_t>(n) + (kwnames ? static_cast<size_t>(PyTuple_GET_SIZE(kwnames)) : 0);
   std::vector<PyObject*> with_self(all + 1);
   with_self[0] = self;
   std::copy_n(args, all, with_self.begin() + 1);
   return PyObject_Vectorcall(function, with_self.data(), static_cast<size_t>(n) + 1, kwnames);
 }
 
-PyObject* call_attribute(PyObject* self, PyObject* name, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
+PyObject* call_attribute(PyObject* self, PyObject* name, PyObject* const* args, size_t nargsf,
+                         PyObject* kwnames) {
   Owned function(PyObject_GetAttr(self, name));
   return function ? PyObject_Vectorcall(function.get(), args, nargsf, kwnames) : nullptr;
 }
@@ -105,7 +114,8 @@ PyObject* run(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kw
   if (!plain(o)) return call_attribute(self, names.hooked_call, args, nargsf, kwnames);
   PyObject* forward = _PyType_Lookup(Py_TYPE(self), names.forward);
   bool own = PyDict_GetItemWithError(o->dict, names.forward) != nullptr;
-  if (own || !forward || !PyFunction_Check(forward)) return call_attribute(self, names.forward, args, nargsf, kwnames);
+  if (own || !forward || !PyFunction_Check(forward))
+    return call_attribute(self, names.forward, args, nargsf, kwnames);
   Owned keep = Owned::borrow(forward);
   return call_with_self(forward, self, args, nargsf, kwnames);
 }
@@ -142,13 +152,14 @@ PyObject* vectorcall(PyObject* self, PyObject* const* args, size_t nargsf, PyObj
   return run(self, args, nargsf, kwnames);
 }
 
-// --- the type -----------------------------------------------------------------------------------------
+// --- the type
+// -----------------------------------------------------------------------------------------
 
 PyObject* getattr_descriptor = nullptr;       // of ModuleBase: __getattr__
 PyObject* getattribute_descriptor = nullptr;  // and __getattribute__
 
-// Python gives classes that see a __getattr__ its slow lookup, and 3.11 does not hand vectorcall on to
-// subclasses: both are set right when a class gets its first instance.
+// Python gives classes that see a __getattr__ its slow lookup, and 3.11 does not hand vectorcall on
+// to subclasses: both are set right when a class gets its first instance.
 void prepare_class(PyTypeObject* type) {
   type->tp_flags |= Py_TPFLAGS_HAVE_VECTORCALL;
   if (type->tp_getattro == get_attribute) return;
@@ -184,13 +195,15 @@ void destroy(PyObject* self) {
 
 PyMethodDef module_methods[] = {
     {"__getattr__", getattr_method, METH_O, "A registered parameter, buffer or submodule."}, {}};
-PyGetSetDef module_getters[] = {{"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr}, {}};
+PyGetSetDef module_getters[] = {
+    {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr}, {}};
 
 PyTypeObject module_base_type = [] {
   PyTypeObject t = blank_type();
   t.tp_name = "torch._C.ModuleBase";
   t.tp_basicsize = sizeof(ModuleObject);
-  t.tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL;
+  t.tp_flags =
+      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL;
   t.tp_new = construct;
   t.tp_dealloc = destroy;
   t.tp_traverse = traverse;
@@ -219,8 +232,9 @@ PyObject* set_global_hooks(PyObject*, PyObject* dicts) {
   });
 }
 
-PyMethodDef functions[] = {
-    {"set_global_module_hooks", set_global_hooks, METH_O, "Which dictionaries hold hooks on all modules."}, {}};
+PyMethodDef functions[] = {{"set_global_module_hooks", set_global_hooks, METH_O,
+                            "Which dictionaries hold hooks on all modules."},
+                           {}};
 
 PyObject* intern(const char* text) { return checked(PyUnicode_InternFromString(text)).release(); }
 
@@ -233,7 +247,8 @@ void init_module_base(PyObject* module) {
            intern("__getattr__"),
            intern("__getattribute__"),
            {intern("_parameters"), intern("_buffers"), intern("_modules")},
-           {intern("_forward_hooks"), intern("_forward_pre_hooks"), intern("_backward_hooks"), intern("_backward_pre_hooks")}};
+           {intern("_forward_hooks"), intern("_forward_pre_hooks"), intern("_backward_hooks"),
+            intern("_backward_pre_hooks")}};
   checked(PyType_Ready(&module_base_type));
   getattr_descriptor = PyDict_GetItem(module_base_type.tp_dict, names.getattr);
   getattribute_descriptor = PyDict_GetItem(module_base_type.tp_dict, names.getattribute);

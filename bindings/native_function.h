@@ -1,4 +1,5 @@
-// Functions of the module that are written by hand: their entry points, and where they are published.
+// Functions of the module that are written by hand: their entry points, and where they are
+// published.
 #pragma once
 #include "bindings/tensor/native.h"
 

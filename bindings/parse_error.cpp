@@ -11,20 +11,34 @@ namespace {
 
 const char* type_name(const Param& p) {
   switch (p.type) {
-    case ArgType::Tensor: return "Tensor";
-    case ArgType::Tensors: return "tuple of Tensors";
-    case ArgType::Scalar: return "Number";
-    case ArgType::Int: return "int";
-    case ArgType::Float: return "float";
-    case ArgType::Bool: return "bool";
-    case ArgType::Dims: return "tuple of ints";
-    case ArgType::Floats: return "tuple of floats";
-    case ArgType::Str: return "str";
-    case ArgType::DType: return "torch.dtype";
-    case ArgType::Device: return "torch.device";
-    case ArgType::Format: return "torch.memory_format";
-    case ArgType::Layout: return "torch.layout";
-    case ArgType::Generator: return "torch.Generator";
+    case ArgType::Tensor:
+      return "Tensor";
+    case ArgType::Tensors:
+      return "tuple of Tensors";
+    case ArgType::Scalar:
+      return "Number";
+    case ArgType::Int:
+      return "int";
+    case ArgType::Float:
+      return "float";
+    case ArgType::Bool:
+      return "bool";
+    case ArgType::Dims:
+      return "tuple of ints";
+    case ArgType::Floats:
+      return "tuple of floats";
+    case ArgType::Str:
+      return "str";
+    case ArgType::DType:
+      return "torch.dtype";
+    case ArgType::Device:
+      return "torch.device";
+    case ArgType::Format:
+      return "torch.memory_format";
+    case ArgType::Layout:
+      return "torch.layout";
+    case ArgType::Generator:
+      return "torch.Generator";
   }
   return "?";
 }
@@ -38,7 +52,10 @@ std::string given_name(PyObject* o) {
       if (i) items += ", ";
       items += given_name(PySequence_Fast_ITEMS(o)[i]);
     }
-    return cat(name, " of ", PyTuple_CheckExact(o) ? "(" : "[", items, Py_SIZE(o) == 1 && PyTuple_CheckExact(o) ? ",)" : PyTuple_CheckExact(o) ? ")" : "]");
+    return cat(name, " of ", PyTuple_CheckExact(o) ? "(" : "[", items,
+               Py_SIZE(o) == 1 && PyTuple_CheckExact(o) ? ",)"
+               : PyTuple_CheckExact(o)                  ? ")"
+                                                        : "]");
   }
   return name;
 }
@@ -88,9 +105,11 @@ struct Report {
       if (given.n_positional() > op.n_positional) {
         raise(cat(" takes ", static_cast<long>(op.n_positional - first), " positional argument",
                   op.n_positional - first == 1 ? "" : "s", " but ", static_cast<long>(given.n),
-                  given.n == 1 ? " was given" : " were given", ": valid is ", name, signature(overload, given.self)));
+                  given.n == 1 ? " was given" : " were given", ": valid is ", name,
+                  signature(overload, given.self)));
       }
-      for (Py_ssize_t i = 0; i < given.n_positional(); ++i) slots[static_cast<size_t>(i)] = given.positional(i);
+      for (Py_ssize_t i = 0; i < given.n_positional(); ++i)
+        slots[static_cast<size_t>(i)] = given.positional(i);
     } else if (given.n > 0) {
       slots[static_cast<size_t>(first)] = given.args[0];
     }
@@ -108,14 +127,16 @@ struct Report {
         if (std::string_view(keyword) == "out" && op.call_out) raise_out(given.keyword_value(i));
         raise(cat(" got an unexpected keyword argument '", keyword, "'"));
       }
-      if (slots[static_cast<size_t>(at)]) raise(cat(" got multiple values for argument '", op.params[at].name, "'"));
+      if (slots[static_cast<size_t>(at)])
+        raise(cat(" got multiple values for argument '", op.params[at].name, "'"));
       slots[static_cast<size_t>(at)] = given.keyword_value(i);
     }
   }
 
   [[noreturn]] void raise_out(PyObject* value) const {
     if (op.n_results > 1) {
-      raise(cat(": argument 'out' must be a tuple of ", static_cast<int>(op.n_results), " Tensors, not ", given_name(value)));
+      raise(cat(": argument 'out' must be a tuple of ", static_cast<int>(op.n_results),
+                " Tensors, not ", given_name(value)));
     }
     raise(cat(": argument 'out' must be Tensor, not ", given_name(value)));
   }
@@ -128,8 +149,8 @@ struct Report {
       if (!slots[i] || is_packed || accepts(p, slots[i])) continue;
       long position = static_cast<long>(i) + (given.self ? 0 : 1);
       bool positional = static_cast<Py_ssize_t>(i) < given.n_positional();
-      raise(cat(": argument '", p.name, "'", positional ? cat(" (position ", position, ")") : "", " must be ",
-                type_name(p), ", not ", given_name(slots[i])));
+      raise(cat(": argument '", p.name, "'", positional ? cat(" (position ", position, ")") : "",
+                " must be ", type_name(p), ", not ", given_name(slots[i])));
     }
   }
 
@@ -141,15 +162,18 @@ struct Report {
       if (slots[i] || p.has_default || p.optional) continue;
       names += cat(n++ ? ", \"" : "\"", p.name, "\"");
     }
-    if (n) raise(cat(" missing ", n, " required positional argument", n == 1 ? "" : "s", ": ", names));
+    if (n)
+      raise(cat(" missing ", n, " required positional argument", n == 1 ? "" : "s", ": ", names));
   }
 
   [[noreturn]] void explain_many() const {
     std::string got;
     for (Py_ssize_t i = 0; i < given.n; ++i) got += cat(i ? ", " : "", given_name(given.args[i]));
     for (Py_ssize_t i = 0; i < given.n_keywords(); ++i)
-      got += cat(got.empty() ? "" : ", ", PyUnicode_AsUTF8(given.keyword(i)), "=", given_name(given.keyword_value(i)));
-    std::string text = cat(" received an invalid combination of arguments - got (", got, "), but expected one of:");
+      got += cat(got.empty() ? "" : ", ", PyUnicode_AsUTF8(given.keyword(i)), "=",
+                 given_name(given.keyword_value(i)));
+    std::string text = cat(" received an invalid combination of arguments - got (", got,
+                           "), but expected one of:");
     for (int i = 0; i < binding.n_overloads; ++i)
       text += cat("\n * ", signature(binding.overloads[i], given.self != nullptr));
     raise(text);

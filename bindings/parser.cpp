@@ -44,15 +44,17 @@ void init_parser() {
     for (int p = 0; p < op.n_params; ++p) param_names[op.id].push_back(intern(op.params[p].name));
   }
   out_name = intern("out");
-  constexpr const char* kNumpyNames[][2] = {{"axis", "dim"}, {"keepdims", "keepdim"}, {"x", "input"},
-                                            {"x1", "input"}, {"a", "input"},          {"x2", "other"}};
+  constexpr const char* kNumpyNames[][2] = {{"axis", "dim"}, {"keepdims", "keepdim"},
+                                            {"x", "input"},  {"x1", "input"},
+                                            {"a", "input"},  {"x2", "other"}};
   for (auto& [theirs, ours] : kNumpyNames) numpy_names.push_back({intern(theirs), intern(ours)});
 }
 
 int find_param(const OpInfo& op, PyObject* name) {
   int i = find_interned(op, name);
   if (__builtin_expect(i >= 0, 1)) return i;
-  Owned interned = Owned::borrow(name);  // a name built at run time, f(**{...}), may be another object
+  Owned interned =
+      Owned::borrow(name);  // a name built at run time, f(**{...}), may be another object
   PyObject* p = interned.release();
   PyUnicode_InternInPlace(&p);
   interned = Owned(p);
@@ -142,9 +144,12 @@ bool Call::convert(const Param& p, PyObject* o, Value& value) {
     return true;
   }
   switch (p.type) {
-    case ArgType::Tensors: return convert_tensors(p, o, value);
-    case ArgType::Dims: return convert_dims(p, o, value);
-    default: return convert_other(p, o, value);
+    case ArgType::Tensors:
+      return convert_tensors(p, o, value);
+    case ArgType::Dims:
+      return convert_dims(p, o, value);
+    default:
+      return convert_other(p, o, value);
   }
 }
 
@@ -175,7 +180,8 @@ bool Call::convert_tensor(const Param& p, PyObject* o, Value& value) {
 // Functions of two operands take a number first as well: torch.pow(2, x).
 bool Call::takes_number(const Param& p) const {
   const OpInfo& op = *overload_->op;
-  return p.number_as_tensor || (&p == op.params && !given_->self && op.n_positional == 2 && op.params[1].number_as_tensor);
+  return p.number_as_tensor || (&p == op.params && !given_->self && op.n_positional == 2 &&
+                                op.params[1].number_as_tensor);
 }
 
 bool Call::convert_tensors(const Param&, PyObject* o, Value& value) {
@@ -217,10 +223,14 @@ bool Call::convert_other(const Param& p, PyObject* o, Value& value) {
     case ArgType::Scalar: {
       Scalar s;
       if (!to_scalar(o, s)) return false;
-      if (s.is_complex()) value = Value(&arena_.make(s.to_complex()));
-      else if (s.is_floating()) value = Value(s.to_double());
-      else if (s.is_bool()) value = Value(s.to<bool>());
-      else value = Value(s.to_int());
+      if (s.is_complex())
+        value = Value(&arena_.make(s.to_complex()));
+      else if (s.is_floating())
+        value = Value(s.to_double());
+      else if (s.is_bool())
+        value = Value(s.to<bool>());
+      else
+        value = Value(s.to_int());
       return true;
     }
     case ArgType::Int: {
@@ -279,7 +289,8 @@ bool Call::convert_other(const Param& p, PyObject* o, Value& value) {
       if (!is_generator(o)) return false;
       value = Value(generator_value(o));
       return true;
-    default: return false;
+    default:
+      return false;
   }
 }
 

@@ -111,7 +111,8 @@ bool packs_ints(const OpInfo& op, const Arguments& given);
 
 // Raises the TypeError for arguments that no overload takes.
 [[noreturn]] void raise_no_match(const Binding& binding, const Arguments& given);
-// A type and value as conversion sees them, for error texts: may the object stand for the parameter?
+// A type and value as conversion sees them, for error texts: may the object stand for the
+// parameter?
 bool accepts(const Param& p, PyObject* o);
 
 void init_parser();

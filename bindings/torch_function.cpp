@@ -28,7 +28,8 @@ PyObject* hook_of(PyTypeObject* type) {
 
 // --- who is asked --------------------------------------------------------------------------------
 
-using Overriding = std::vector<PyObject*>;  // one argument for each distinct type, most derived first
+using Overriding =
+    std::vector<PyObject*>;  // one argument for each distinct type, most derived first
 
 void add_overriding(Overriding& found, PyObject* o) {
   if (!overrides_torch_function(o)) return;
@@ -59,7 +60,8 @@ Overriding overriding_arguments(const Arguments& given) {
 Owned types_of(const Overriding& found) {
   Owned types = checked(PyTuple_New(static_cast<Py_ssize_t>(found.size())));
   for (size_t i = 0; i < found.size(); ++i)
-    PyTuple_SET_ITEM(types.get(), static_cast<Py_ssize_t>(i), Py_NewRef(as_object(Py_TYPE(found[i]))));
+    PyTuple_SET_ITEM(types.get(), static_cast<Py_ssize_t>(i),
+                     Py_NewRef(as_object(Py_TYPE(found[i]))));
   return types;
 }
 
@@ -71,7 +73,8 @@ struct Request {
 };
 
 Request make_request(PyObject* function, const Arguments& given, const Overriding& found) {
-  Request r{function, types_of(found), checked(PyTuple_New(given.n_positional())), checked(PyDict_New())};
+  Request r{function, types_of(found), checked(PyTuple_New(given.n_positional())),
+            checked(PyDict_New())};
   for (Py_ssize_t i = 0; i < given.n_positional(); ++i)
     PyTuple_SET_ITEM(r.args.get(), i, Py_NewRef(given.positional(i)));
   for (Py_ssize_t i = 0; i < given.n_keywords(); ++i)
@@ -83,7 +86,8 @@ Request make_request(PyObject* function, const Arguments& given, const Overridin
 Owned ask(PyObject* who, const Request& r, bool through_type) {
   PyObject* owner = through_type ? as_object(Py_TYPE(who)) : who;
   Owned hook = checked(PyObject_GetAttr(owner, hook_name));
-  return checked(PyObject_CallFunctionObjArgs(hook.get(), r.function, r.types.get(), r.args.get(), r.kwargs.get(), nullptr));
+  return checked(PyObject_CallFunctionObjArgs(hook.get(), r.function, r.types.get(), r.args.get(),
+                                              r.kwargs.get(), nullptr));
 }
 
 // The innermost mode runs without itself on the stack, so that it may call operators.
@@ -119,12 +123,14 @@ Owned ask_all(const Request& r, const Overriding& found) {
     Owned result = ask(o, r, true);
     if (result.get() != Py_NotImplemented) return result;
   }
-  PyErr_Format(PyExc_TypeError, "no implementation found for %R on types that implement __torch_function__: %R",
+  PyErr_Format(PyExc_TypeError,
+               "no implementation found for %R on types that implement __torch_function__: %R",
                r.function, r.types.get());
   throw PythonError();
 }
 
-// --- the default hook of torch.Tensor -------------------------------------------------------------
+// --- the default hook of torch.Tensor
+// -------------------------------------------------------------
 
 Owned as_class(PyObject* result, PyTypeObject* cls) {
   if (is_tensor(result)) {
@@ -152,15 +158,17 @@ PyObject* default_hook(PyObject* cls, PyObject* args, PyObject* kwargs) {
   return guarded([&]() -> PyObject* {
     static const char* names[] = {"func", "types", "args", "kwargs", nullptr};
     PyObject *function, *types, *given = nullptr, *named = nullptr;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|OO:__torch_function__", const_cast<char**>(names), &function,
-                                     &types, &given, &named))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|OO:__torch_function__",
+                                     const_cast<char**>(names), &function, &types, &given, &named))
       return nullptr;
     Owned list = checked(PySequence_Tuple(types));
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(list.get()); ++i)
-      if (checked(PyObject_IsSubclass(cls, PyTuple_GET_ITEM(list.get(), i))) == 0) Py_RETURN_NOTIMPLEMENTED;
+      if (checked(PyObject_IsSubclass(cls, PyTuple_GET_ITEM(list.get(), i))) == 0)
+        Py_RETURN_NOTIMPLEMENTED;
     Owned positional = given ? checked(PySequence_Tuple(given)) : checked(PyTuple_New(0));
     SubclassesOff off;
-    Owned result = checked(PyObject_Call(function, positional.get(), named == Py_None ? nullptr : named));
+    Owned result =
+        checked(PyObject_Call(function, positional.get(), named == Py_None ? nullptr : named));
     return as_class(result.get(), as_type(cls)).release();
   });
 }
@@ -168,18 +176,20 @@ PyObject* default_hook(PyObject* cls, PyObject* args, PyObject* kwargs) {
 PyObject* disabled_impl(PyObject*, PyObject* args) {
   return guarded([&]() -> PyObject* {
     PyObject *function, *types, *given = nullptr, *named = nullptr;
-    if (!PyArg_ParseTuple(args, "OO|OO:_disabled_torch_function_impl", &function, &types, &given, &named)) return nullptr;
+    if (!PyArg_ParseTuple(args, "OO|OO:_disabled_torch_function_impl", &function, &types, &given,
+                          &named))
+      return nullptr;
     Owned positional = given ? checked(PySequence_Tuple(given)) : checked(PyTuple_New(0));
     SubclassesOff off;
     return PyObject_Call(function, positional.get(), named == Py_None ? nullptr : named);
   });
 }
 
-// --- context managers that switch the protocol off ------------------------------------------------
+// --- context managers that switch the protocol off
+// ------------------------------------------------
 
 struct SwitchObject {
-  PyObject_HEAD
-  bool subclasses_before, all_before;
+  PyObject_HEAD bool subclasses_before, all_before;
 };
 extern PyTypeObject subclasses_switch, all_switch;
 
@@ -213,7 +223,8 @@ PyTypeObject switch_type(const char* name) {
 PyTypeObject subclasses_switch = switch_type("torch._C.DisableTorchFunctionSubclass");
 PyTypeObject all_switch = switch_type("torch._C.DisableTorchFunction");
 
-// --- the stack of modes ----------------------------------------------------------------------------
+// --- the stack of modes
+// ----------------------------------------------------------------------------
 
 PyObject* modes() {
   PyObject*& list = torch_function_state.modes;
@@ -245,7 +256,8 @@ PyObject* mode_at(PyObject*, PyObject* index) {
   return guarded([&] { return PySequence_GetItem(modes(), PyLong_AsSsize_t(index)); });
 }
 
-// --- questions --------------------------------------------------------------------------------------
+// --- questions
+// --------------------------------------------------------------------------------------
 
 bool any_overrides(PyObject* const* items, Py_ssize_t n) {
   if (modes_active()) return true;
@@ -256,17 +268,21 @@ bool any_overrides(PyObject* const* items, Py_ssize_t n) {
 PyObject* has_override(PyObject*, PyObject* items) {
   return guarded([&] {
     Owned list = checked(PySequence_Fast(items, "has_torch_function takes a sequence"));
-    return boolean(any_overrides(PySequence_Fast_ITEMS(list.get()), PySequence_Fast_GET_SIZE(list.get())));
+    return boolean(
+        any_overrides(PySequence_Fast_ITEMS(list.get()), PySequence_Fast_GET_SIZE(list.get())));
   });
 }
 PyObject* has_override_unary(PyObject*, PyObject* o) { return boolean(any_overrides(&o, 1)); }
-PyObject* has_override_variadic(PyObject*, PyObject* const* args, Py_ssize_t n) { return boolean(any_overrides(args, n)); }
+PyObject* has_override_variadic(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  return boolean(any_overrides(args, n));
+}
 PyObject* is_enabled(PyObject*, PyObject*) {
   return boolean(!torch_function_state.subclasses_off && !torch_function_state.all_off);
 }
 
 PyMethodDef functions[] = {
-    {"_disabled_torch_function_impl", disabled_impl, METH_VARARGS, "Runs a function as if nobody overrode it."},
+    {"_disabled_torch_function_impl", disabled_impl, METH_VARARGS,
+     "Runs a function as if nobody overrode it."},
     {"_push_on_torch_function_stack", push_mode, METH_O, nullptr},
     {"_pop_torch_function_stack", pop_mode, METH_NOARGS, nullptr},
     {"_len_torch_function_stack", count_modes, METH_NOARGS, nullptr},
@@ -278,7 +294,8 @@ PyMethodDef functions[] = {
     {},
 };
 
-PyMethodDef default_hook_def = {"__torch_function__", keywords(default_hook), METH_VARARGS | METH_KEYWORDS | METH_CLASS,
+PyMethodDef default_hook_def = {"__torch_function__", keywords(default_hook),
+                                METH_VARARGS | METH_KEYWORDS | METH_CLASS,
                                 "Runs func without overrides and gives its results this class."};
 
 }  // namespace
@@ -287,8 +304,9 @@ bool overrides_torch_function(PyObject* o) {
   if (is_plain_tensor(o) || torch_function_state.all_off) return false;
   PyTypeObject* type = Py_TYPE(o);
   if (is_tensor(o)) return !torch_function_state.subclasses_off && hook_of(type);
-  if (PyLong_CheckExact(o) || PyFloat_CheckExact(o) || PyUnicode_CheckExact(o) || PyTuple_CheckExact(o) ||
-      PyList_CheckExact(o) || PyBool_Check(o) || o == Py_None || PyType_Check(o))
+  if (PyLong_CheckExact(o) || PyFloat_CheckExact(o) || PyUnicode_CheckExact(o) ||
+      PyTuple_CheckExact(o) || PyList_CheckExact(o) || PyBool_Check(o) || o == Py_None ||
+      PyType_Check(o))
     return false;
   return !torch_function_state.subclasses_off && hook_of(type);
 }
@@ -301,10 +319,12 @@ PyObject* dispatch_torch_function(PyObject* function, const Arguments& given) {
 void init_torch_function(PyObject* module) {
   hook_name = PyUnicode_InternFromString("__torch_function__");
   checked(PyModule_AddFunctions(module, functions));
-  disabled_hook = checked(PyObject_GetAttrString(module, "_disabled_torch_function_impl")).release();
+  disabled_hook =
+      checked(PyObject_GetAttrString(module, "_disabled_torch_function_impl")).release();
   checked(PyType_Ready(&subclasses_switch));
   checked(PyType_Ready(&all_switch));
-  checked(PyModule_AddObjectRef(module, "DisableTorchFunctionSubclass", as_object(&subclasses_switch)));
+  checked(
+      PyModule_AddObjectRef(module, "DisableTorchFunctionSubclass", as_object(&subclasses_switch)));
   checked(PyModule_AddObjectRef(module, "DisableTorchFunction", as_object(&all_switch)));
   Owned hook = checked(PyDescr_NewClassMethod(&tensor_base_type, &default_hook_def));
   checked(PyDict_SetItemString(tensor_base_type.tp_dict, "__torch_function__", hook.get()));

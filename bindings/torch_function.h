@@ -25,7 +25,6 @@ PyObject* dispatch_torch_function(PyObject* function, const Arguments& given);
 // The callable that stands for a binding: the builtin, or the method of torch.Tensor.
 Owned callable_of(const Binding& binding, bool method);
 
-
 void init_torch_function(PyObject* module);
 
 }  // namespace msa::py

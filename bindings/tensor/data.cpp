@@ -1,4 +1,5 @@
-// torch.tensor and torch.as_tensor: nested sequences walked twice, once for type and shape, once to fill.
+// torch.tensor and torch.as_tensor: nested sequences walked twice, once for type and shape, once to
+// fill.
 #include "bindings/tensor/data.h"
 
 #include <cmath>
@@ -18,10 +19,12 @@ namespace {
 constexpr size_t kMaxDims = 128;
 
 bool is_sequence(PyObject* o) {
-  return PyList_Check(o) || PyTuple_Check(o) || (PySequence_Check(o) && !PyUnicode_Check(o) && !PyBytes_Check(o) && !is_tensor(o));
+  return PyList_Check(o) || PyTuple_Check(o) ||
+         (PySequence_Check(o) && !PyUnicode_Check(o) && !PyBytes_Check(o) && !is_tensor(o));
 }
 
-// --- shape and type ------------------------------------------------------------------------------------
+// --- shape and type
+// ------------------------------------------------------------------------------------
 
 Dims sizes_of(PyObject* data) {
   Dims sizes;
@@ -29,7 +32,8 @@ Dims sizes_of(PyObject* data) {
   while (is_sequence(at.get())) {
     Py_ssize_t n = checked(static_cast<int>(PySequence_Size(at.get())));
     sizes.push_back(n);
-    MSA_REQUIRE(sizes.size() <= kMaxDims, Value, "too many dimensions '", Py_TYPE(data)->tp_name, "'");
+    MSA_REQUIRE(sizes.size() <= kMaxDims, Value, "too many dimensions '", Py_TYPE(data)->tp_name,
+                "'");
     if (n == 0) break;
     at = checked(PySequence_GetItem(at.get(), 0));
     MSA_REQUIRE(!PyUnicode_Check(at.get()), Value, "too many dimensions 'str'");
@@ -41,19 +45,28 @@ DType numpy_scalar_dtype(PyObject* o) { return from_buffer(o, "tensor", false).d
 
 // The dtype of one number; false for what is none.
 bool leaf_dtype(PyObject* o, DType& out) {
-  if (PyFloat_CheckExact(o)) out = default_dtype();
-  else if (PyBool_Check(o)) out = DType::Bool;
-  else if (PyLong_Check(o)) out = DType::I64;
-  else if (PyComplex_Check(o)) out = to_complex(default_dtype());
-  else if (is_tensor(o)) out = tensor_of(o).dtype();
-  else if (is_numpy_scalar(o)) out = numpy_scalar_dtype(o);
-  else if (PyFloat_Check(o)) out = default_dtype();
-  else return false;
+  if (PyFloat_CheckExact(o))
+    out = default_dtype();
+  else if (PyBool_Check(o))
+    out = DType::Bool;
+  else if (PyLong_Check(o))
+    out = DType::I64;
+  else if (PyComplex_Check(o))
+    out = to_complex(default_dtype());
+  else if (is_tensor(o))
+    out = tensor_of(o).dtype();
+  else if (is_numpy_scalar(o))
+    out = numpy_scalar_dtype(o);
+  else if (PyFloat_Check(o))
+    out = default_dtype();
+  else
+    return false;
   return true;
 }
 
 [[noreturn]] void refuse_leaf(PyObject* o) {
-  if (PyUnicode_Check(o) || PyBytes_Check(o)) fail(ErrorKind::Type, "new(): invalid data type '", Py_TYPE(o)->tp_name, "'");
+  if (PyUnicode_Check(o) || PyBytes_Check(o))
+    fail(ErrorKind::Type, "new(): invalid data type '", Py_TYPE(o)->tp_name, "'");
   fail(ErrorKind::Runtime, "Could not infer dtype of ", Py_TYPE(o)->tp_name);
 }
 
@@ -71,7 +84,8 @@ struct Inferred {
     if (!is_sequence(o)) refuse_leaf(o);
     if (is_numpy_array(o)) return add(from_buffer(o, "tensor", false).dtype());
     Owned items = checked(PySequence_Fast(o, "not a sequence"));
-    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items.get()); ++i) walk(PySequence_Fast_GET_ITEM(items.get(), i));
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items.get()); ++i)
+      walk(PySequence_Fast_GET_ITEM(items.get(), i));
   }
 };
 
@@ -81,7 +95,8 @@ DType infer_dtype(PyObject* data) {
   return inferred.any ? inferred.dtype : default_dtype();
 }
 
-// --- filling ---------------------------------------------------------------------------------------------
+// --- filling
+// ---------------------------------------------------------------------------------------------
 
 Scalar leaf_value(PyObject* o, DType dtype) {
   Scalar v;
@@ -91,20 +106,24 @@ Scalar leaf_value(PyObject* o, DType dtype) {
     return Scalar(static_cast<int64_t>(u));
   }
   if (is_tensor(o)) {
-    MSA_REQUIRE(tensor_of(o).numel() == 1, Value, "only one element tensors can be converted to Python scalars");
+    MSA_REQUIRE(tensor_of(o).numel() == 1, Value,
+                "only one element tensors can be converted to Python scalars");
     v = item(tensor_of(o));
   } else if (!to_scalar(o, v)) {
     Owned number(is_floating(dtype) ? PyNumber_Float(o) : PyNumber_Index(o));
     PyErr_Clear();
-    MSA_REQUIRE(number && to_scalar(number.get(), v), Type, "must be real number, not ", Py_TYPE(o)->tp_name);
+    MSA_REQUIRE(number && to_scalar(number.get(), v), Type, "must be real number, not ",
+                Py_TYPE(o)->tp_name);
   }
-  MSA_REQUIRE(!v.is_complex() || is_complex(dtype) || dtype == DType::Bool, Type, "must be real number, not complex");
+  MSA_REQUIRE(!v.is_complex() || is_complex(dtype) || dtype == DType::Bool, Type,
+              "must be real number, not complex");
   return v;
 }
 
 // Whether an integer dtype holds the value; negative ints wrap into unsigned ones, as in PyTorch.
 bool fits(DType dtype, const Scalar& v) {
-  if (!is_integral(dtype) || dtype == DType::Bool || dtype == DType::U64 || v.is_bool()) return true;
+  if (!is_integral(dtype) || dtype == DType::Bool || dtype == DType::U64 || v.is_bool())
+    return true;
   double bits = 8.0 * static_cast<double>(size_bytes(dtype)), value = v.to_double();
   bool is_signed = info(dtype).is_signed;
   double high = std::ldexp(1.0, static_cast<int>(bits) - (is_signed ? 1 : 0));
@@ -113,13 +132,17 @@ bool fits(DType dtype, const Scalar& v) {
 }
 
 void store(char* at, DType dtype, const Scalar& v) {
-  MSA_REQUIRE(fits(dtype, v), Runtime, "value cannot be converted to type ", dtype, " without overflow");
+  MSA_REQUIRE(fits(dtype, v), Runtime, "value cannot be converted to type ", dtype,
+              " without overflow");
   switch (dtype) {
-#define MSA_STORE(E, T) \
-  case DType::E: *reinterpret_cast<T*>(at) = v.to<T>(); break;
+#define MSA_STORE(E, T)                    \
+  case DType::E:                           \
+    *reinterpret_cast<T*>(at) = v.to<T>(); \
+    break;
     MSA_FOR_EACH_DTYPE(MSA_STORE)
 #undef MSA_STORE
-    case DType::Count: break;
+    case DType::Count:
+      break;
   }
 }
 
@@ -134,11 +157,12 @@ class Filler {
       at_ += size_bytes(dtype_);
       return;
     }
-    MSA_REQUIRE(is_sequence(o), Type, "not a sequence: all items at dim ", dim, " must have length ", sizes_[dim]);
+    MSA_REQUIRE(is_sequence(o), Type, "not a sequence: all items at dim ", dim,
+                " must have length ", sizes_[dim]);
     Owned items = checked(PySequence_Fast(o, "not a sequence"));
     Py_ssize_t n = PySequence_Fast_GET_SIZE(items.get());
-    MSA_REQUIRE(n == sizes_[dim], Value, "expected sequence of length ", sizes_[dim], " at dim ", dim, " (got ",
-                static_cast<long>(n), ")");
+    MSA_REQUIRE(n == sizes_[dim], Value, "expected sequence of length ", sizes_[dim], " at dim ",
+                dim, " (got ", static_cast<long>(n), ")");
     for (Py_ssize_t i = 0; i < n; ++i) fill(PySequence_Fast_GET_ITEM(items.get(), i), dim + 1);
   }
 
@@ -175,7 +199,8 @@ Tensor converted(const Tensor& t, OptDType dtype, bool copy) {
 // Memory that already is an array of numbers.
 bool is_array(PyObject* o) { return is_numpy_array(o); }
 
-// --- Python ------------------------------------------------------------------------------------------------
+// --- Python
+// ------------------------------------------------------------------------------------------------
 
 struct DataOptions {
   OptDType dtype;
@@ -183,16 +208,19 @@ struct DataOptions {
   bool requires_grad = false;
 };
 
-DataOptions data_options(const char* who, PyObject* dtype, PyObject* device, PyObject* requires_grad) {
+DataOptions data_options(const char* who, PyObject* dtype, PyObject* device,
+                         PyObject* requires_grad) {
   DataOptions o;
   DType t;
   Device d;
   if (dtype && dtype != Py_None) {
-    MSA_REQUIRE(to_dtype(dtype, t), Type, who, "(): argument 'dtype' must be torch.dtype, not ", Py_TYPE(dtype)->tp_name);
+    MSA_REQUIRE(to_dtype(dtype, t), Type, who, "(): argument 'dtype' must be torch.dtype, not ",
+                Py_TYPE(dtype)->tp_name);
     o.dtype = t;
   }
   if (device && device != Py_None) {
-    MSA_REQUIRE(to_device(device, d), Type, who, "(): argument 'device' must be torch.device, not ", Py_TYPE(device)->tp_name);
+    MSA_REQUIRE(to_device(device, d), Type, who, "(): argument 'device' must be torch.device, not ",
+                Py_TYPE(device)->tp_name);
     o.device = d;
   }
   MSA_REQUIRE(!requires_grad || to_bool(requires_grad, o.requires_grad), Type, who,
@@ -202,13 +230,16 @@ DataOptions data_options(const char* who, PyObject* dtype, PyObject* device, PyO
 
 PyObject* tensor(const Arguments& given) {
   PyObject* slot[5];
-  take_arguments("tensor", given, {"data", "dtype", "device", "requires_grad", "pin_memory"}, slot, 1);
+  take_arguments("tensor", given, {"data", "dtype", "device", "requires_grad", "pin_memory"}, slot,
+                 1);
   MSA_REQUIRE(slot[0], Type, "tensor() missing 1 required positional arguments: \"data\"");
   DataOptions o = data_options("tensor", slot[1], slot[2], slot[3]);
   if (is_tensor(slot[0])) {
     checked(PyErr_WarnEx(PyExc_UserWarning,
-                         "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
-                         "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor).",
+                         "To copy construct from a tensor, it is recommended to use "
+                         "sourceTensor.detach().clone() or "
+                         "sourceTensor.detach().clone().requires_grad_(True), rather than "
+                         "torch.tensor(sourceTensor).",
                          1));
   }
   Tensor made = tensor_from_data(slot[0], o.dtype, o.device);
@@ -225,8 +256,10 @@ PyObject* as_tensor(const Arguments& given) {
 }
 
 PyMethodDef functions[] = {
-    function<"tensor", tensor>("tensor(data, *, dtype=None, device=None, requires_grad=False): a tensor holding a copy of data."),
-    function<"as_tensor", as_tensor>("as_tensor(data, dtype=None, device=None): like tensor(), sharing memory where it can."),
+    function<"tensor", tensor>("tensor(data, *, dtype=None, device=None, requires_grad=False): a "
+                               "tensor holding a copy of data."),
+    function<"as_tensor", as_tensor>(
+        "as_tensor(data, dtype=None, device=None): like tensor(), sharing memory where it can."),
     {},
 };
 
@@ -237,13 +270,17 @@ Tensor tensor_from_data(PyObject* data, OptDType dtype, OptDevice device) {
     Tensor source = detach(tensor_of(data));
     return placed(converted(source, dtype, true), device.value_or(source.device()));
   }
-  if (is_array(data)) return placed(converted(from_buffer(data, "tensor", false), dtype, true), device);
+  if (is_array(data))
+    return placed(converted(from_buffer(data, "tensor", false), dtype, true), device);
   return placed(from_sequence(data, dtype), device);
 }
 
 Tensor tensor_sharing_data(PyObject* data, OptDType dtype, OptDevice device) {
-  if (is_tensor(data)) return placed(converted(tensor_of(data), dtype, false), device.value_or(tensor_of(data).device()));
-  if (is_array(data)) return placed(converted(from_buffer(data, "as_tensor", true), dtype, false), device);
+  if (is_tensor(data))
+    return placed(converted(tensor_of(data), dtype, false),
+                  device.value_or(tensor_of(data).device()));
+  if (is_array(data))
+    return placed(converted(from_buffer(data, "as_tensor", true), dtype, false), device);
   return placed(from_sequence(data, dtype), device);
 }
 

@@ -11,7 +11,6 @@ Tensor tensor_from_data(PyObject* data, OptDType dtype, OptDevice device);
 // The same, sharing memory where nothing has to change (torch.as_tensor).
 Tensor tensor_sharing_data(PyObject* data, OptDType dtype, OptDevice device);
 
-
 void init_data();
 
 }  // namespace msa::py

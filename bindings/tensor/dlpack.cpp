@@ -9,7 +9,8 @@ namespace msa::py {
 
 namespace {
 
-// --- the exchange format, as its specification lays it out (version 0 capsules, "dltensor") ---------
+// --- the exchange format, as its specification lays it out (version 0 capsules, "dltensor")
+// ---------
 struct DLDevice {
   int32_t type;  // 1: CPU
   int32_t id;
@@ -45,16 +46,18 @@ DLDataType to_dl(DType t) {
 }
 
 DType from_dl(DLDataType d) {
-  MSA_REQUIRE(d.lanes == 1, Runtime, "from_dlpack: vector types (", static_cast<int>(d.lanes), " lanes) are not supported");
+  MSA_REQUIRE(d.lanes == 1, Runtime, "from_dlpack: vector types (", static_cast<int>(d.lanes),
+              " lanes) are not supported");
   for (int i = 0; i < kDTypes; ++i) {
     DLDataType candidate = to_dl(static_cast<DType>(i));
     if (candidate.code == d.code && candidate.bits == d.bits) return static_cast<DType>(i);
   }
-  fail(ErrorKind::Runtime, "from_dlpack: no dtype has DLPack's code ", static_cast<int>(d.code), " with ",
-       static_cast<int>(d.bits), " bits");
+  fail(ErrorKind::Runtime, "from_dlpack: no dtype has DLPack's code ", static_cast<int>(d.code),
+       " with ", static_cast<int>(d.bits), " bits");
 }
 
-// --- giving -------------------------------------------------------------------------------------------
+// --- giving
+// -------------------------------------------------------------------------------------------
 
 struct Given {
   DLManagedTensor managed;
@@ -77,16 +80,24 @@ void free_capsule(PyObject* capsule) {
 PyObject* give(const Tensor& t) {
   MSA_REQUIRE(!t.requires_grad(), Runtime,
               "Can't export tensors that require gradient, use tensor.detach()");
-  MSA_REQUIRE(t.device().is_cpu(), Runtime, "__dlpack__: tensors on ", t.device(), " cannot be shared; use .cpu() first");
+  MSA_REQUIRE(t.device().is_cpu(), Runtime, "__dlpack__: tensors on ", t.device(),
+              " cannot be shared; use .cpu() first");
   auto given = std::make_unique<Given>();
   given->tensor = detach(t);
   given->sizes = t.sizes();
   given->strides = t.strides();
   for (size_t d = 0; d < given->sizes.size(); ++d)
-    if (given->sizes[d] < 2) given->strides[d] = 1;  // some readers check even strides that do not matter
-  given->managed = {{t.numel() ? t.data() : nullptr, {1, 0}, static_cast<int32_t>(t.dim()), to_dl(t.dtype()),
-                     given->sizes.data(), given->strides.data(), 0},
-                    given.get(), free_given};
+    if (given->sizes[d] < 2)
+      given->strides[d] = 1;  // some readers check even strides that do not matter
+  given->managed = {{t.numel() ? t.data() : nullptr,
+                     {1, 0},
+                     static_cast<int32_t>(t.dim()),
+                     to_dl(t.dtype()),
+                     given->sizes.data(),
+                     given->strides.data(),
+                     0},
+                    given.get(),
+                    free_given};
   PyObject* capsule = PyCapsule_New(&given->managed, "dltensor", free_capsule);
   if (capsule) given.release();
   return capsule;
@@ -103,12 +114,13 @@ PyObject* dlpack(PyObject* self, const Arguments& given) {
 
 PyObject* dlpack_device(PyObject* self, const Arguments& given) {
   take_arguments("__dlpack_device__", given, {}, nullptr);
-  MSA_REQUIRE(tensor_of(self).device().is_cpu(), Runtime, "__dlpack_device__: DLPack has no number for device ",
-              tensor_of(self).device());
+  MSA_REQUIRE(tensor_of(self).device().is_cpu(), Runtime,
+              "__dlpack_device__: DLPack has no number for device ", tensor_of(self).device());
   return Py_BuildValue("(ii)", 1, 0);
 }
 
-// --- taking -------------------------------------------------------------------------------------------
+// --- taking
+// -------------------------------------------------------------------------------------------
 
 void free_taken(void* context) {
   auto* m = static_cast<DLManagedTensor*>(context);
@@ -129,7 +141,8 @@ size_t elements_reached(const Layout& layout) {
   int64_t last = 0;
   for (size_t d = 0; d < layout.sizes.size(); ++d) {
     if (layout.sizes[d] == 0) return 0;
-    MSA_REQUIRE(layout.strides[d] >= 0, Runtime, "from_dlpack: negative strides are not supported; copy the array first");
+    MSA_REQUIRE(layout.strides[d] >= 0, Runtime,
+                "from_dlpack: negative strides are not supported; copy the array first");
     last += (layout.sizes[d] - 1) * layout.strides[d];
   }
   return static_cast<size_t>(last) + 1;
@@ -139,11 +152,13 @@ Tensor take(PyObject* capsule) {
   auto* m = static_cast<DLManagedTensor*>(PyCapsule_GetPointer(capsule, "dltensor"));
   if (!m) throw PythonError();
   const DLTensor& t = m->tensor;
-  MSA_REQUIRE(t.device.type == 1, Runtime, "from_dlpack: only CPU memory can be shared, not device type ", t.device.type);
+  MSA_REQUIRE(t.device.type == 1, Runtime,
+              "from_dlpack: only CPU memory can be shared, not device type ", t.device.type);
   DType dtype = from_dl(t.dtype);
   Layout layout = layout_of(t);
   size_t bytes = elements_reached(layout) * size_bytes(dtype);
-  Ref<Storage> storage = Storage::wrap(static_cast<char*>(t.data) + t.byte_offset, bytes, Device{}, free_taken, m);
+  Ref<Storage> storage =
+      Storage::wrap(static_cast<char*>(t.data) + t.byte_offset, bytes, Device{}, free_taken, m);
   checked(PyCapsule_SetName(capsule, "used_dltensor"));
   return from_storage(std::move(storage), layout, dtype);
 }
@@ -151,9 +166,11 @@ Tensor take(PyObject* capsule) {
 PyObject* from_dlpack(const Arguments& given) {
   PyObject* slot[3];
   take_arguments("from_dlpack", given, {"ext_tensor", "device", "copy"}, slot);
-  MSA_REQUIRE(slot[0], Type, "from_dlpack() missing 1 required positional argument: \"ext_tensor\"");
+  MSA_REQUIRE(slot[0], Type,
+              "from_dlpack() missing 1 required positional argument: \"ext_tensor\"");
   bool is_capsule = PyCapsule_CheckExact(slot[0]);
-  Owned capsule = is_capsule ? Owned::borrow(slot[0]) : checked(PyObject_CallMethod(slot[0], "__dlpack__", nullptr));
+  Owned capsule = is_capsule ? Owned::borrow(slot[0])
+                             : checked(PyObject_CallMethod(slot[0], "__dlpack__", nullptr));
   Owned shared(wrap(take(capsule.get())));
   if (slot[2] != Py_True) return shared.release();
   return PyObject_CallMethod(shared.get(), "clone", nullptr);
@@ -167,8 +184,10 @@ PyObject* to_dlpack(const Arguments& given) {
 }
 
 PyMethodDef functions[] = {
-    function<"from_dlpack", from_dlpack>("from_dlpack(ext_tensor): a tensor over another library's memory."),
-    function<"to_dlpack", to_dlpack>("to_dlpack(tensor): a DLPack capsule over the tensor's memory."),
+    function<"from_dlpack", from_dlpack>(
+        "from_dlpack(ext_tensor): a tensor over another library's memory."),
+    function<"to_dlpack", to_dlpack>(
+        "to_dlpack(tensor): a DLPack capsule over the tensor's memory."),
     {},
 };
 

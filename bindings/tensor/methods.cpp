@@ -31,7 +31,8 @@ PyObject* stride(PyObject* self, const Arguments& given) {
   if (dim && dim != Py_None) return PyLong_FromLongLong(t.stride(int_argument("stride", dim)));
   Owned all = checked(PyTuple_New(t.dim()));
   for (int64_t i = 0; i < t.dim(); ++i)
-    PyTuple_SET_ITEM(all.get(), i, checked(PyLong_FromLongLong(t.strides()[static_cast<size_t>(i)])).release());
+    PyTuple_SET_ITEM(all.get(), i,
+                     checked(PyLong_FromLongLong(t.strides()[static_cast<size_t>(i)])).release());
   return all.release();
 }
 
@@ -60,14 +61,17 @@ PyObject* is_signed(const Tensor& t) { return boolean(info(t.dtype()).is_signed)
 PyObject* is_inference(const Tensor& t) { return boolean(t->inference); }
 PyObject* is_a_view(const Tensor& t) { return boolean(is_view(t)); }
 PyObject* never(const Tensor&) { return boolean(false); }
-PyObject* get_device(const Tensor& t) { return PyLong_FromLong(t.device().is_cpu() ? -1 : std::max<int>(0, t.device().index)); }
+PyObject* get_device(const Tensor& t) {
+  return PyLong_FromLong(t.device().is_cpu() ? -1 : std::max<int>(0, t.device().index));
+}
 PyObject* detached(const Tensor& t) { return wrap(detach(t)); }
 
 PyObject* is_contiguous(PyObject* self, const Arguments& given) {
   PyObject* format;
   take_arguments("is_contiguous", given, {"memory_format"}, &format, 0);
   if (!format) return boolean(of(self).is_contiguous());
-  MSA_REQUIRE(is_memory_format(format), Type, "is_contiguous(): argument 'memory_format' must be torch.memory_format, not ",
+  MSA_REQUIRE(is_memory_format(format), Type,
+              "is_contiguous(): argument 'memory_format' must be torch.memory_format, not ",
               Py_TYPE(format)->tp_name);
   return boolean(of(self).is_contiguous(memory_format_value(format)));
 }
@@ -88,7 +92,8 @@ PyObject* requires_grad_in_place(PyObject* self, const Arguments& given) {
   PyObject* value;
   take_arguments("requires_grad_", given, {"requires_grad"}, &value);
   bool wanted = true;
-  MSA_REQUIRE(!value || to_bool(value, wanted), Type, "requires_grad_(): argument 'requires_grad' must be bool, not ",
+  MSA_REQUIRE(!value || to_bool(value, wanted), Type,
+              "requires_grad_(): argument 'requires_grad' must be bool, not ",
               Py_TYPE(value)->tp_name);
   set_requires_grad(of(self), wanted);
   return Py_NewRef(self);
@@ -99,7 +104,8 @@ PyObject* is_set_to(PyObject* self, const Arguments& given) {
   take_arguments("is_set_to", given, {"tensor"}, &other);
   MSA_REQUIRE(other && is_tensor(other), Type, "is_set_to(): argument 'tensor' must be Tensor");
   const Tensor &a = of(self), &b = of(other);
-  return boolean(a.same_storage(b) && a.offset() == b.offset() && a.sizes() == b.sizes() && a.strides() == b.strides());
+  return boolean(a.same_storage(b) && a.offset() == b.offset() && a.sizes() == b.sizes() &&
+                 a.strides() == b.strides());
 }
 
 PyObject* record_stream(PyObject*, const Arguments&) { return none(); }
@@ -116,7 +122,8 @@ PyMethodDef tensor_methods[] = {
     plain_method<"element_size", element_size>("Bytes of one element."),
     plain_method<"storage_offset", storage_offset>("Elements before the first one in the storage."),
     plain_method<"data_ptr", data_ptr>("The address of the first element."),
-    plain_method<"is_floating_point", is_floating_point>("Whether the dtype is a real floating one."),
+    plain_method<"is_floating_point", is_floating_point>(
+        "Whether the dtype is a real floating one."),
     plain_method<"is_complex", is_complex_number>("Whether the dtype is complex."),
     plain_method<"is_signed", is_signed>("Whether the dtype has a sign."),
     plain_method<"is_inference", is_inference>("Whether it was made under inference_mode."),
@@ -129,8 +136,10 @@ PyMethodDef tensor_methods[] = {
     plain_method<"detach", detached>("The same memory, outside the graph."),
     method<"detach_", detach_in_place>("Leaves the graph."),
     method<"retain_grad", keep_grad>("Makes backward fill .grad of this non-leaf."),
-    method<"requires_grad_", requires_grad_in_place>("requires_grad_(requires_grad=True): sets the flag, returns self."),
-    method<"is_contiguous", is_contiguous>("is_contiguous(memory_format=...): whether elements lie in order."),
+    method<"requires_grad_", requires_grad_in_place>(
+        "requires_grad_(requires_grad=True): sets the flag, returns self."),
+    method<"is_contiguous", is_contiguous>(
+        "is_contiguous(memory_format=...): whether elements lie in order."),
     method<"is_set_to", is_set_to>("Whether both tensors are the same view of one storage."),
     method<"record_stream", record_stream>("Does nothing: there are no streams here."),
     {},

@@ -6,8 +6,8 @@ namespace msa::py {
 
 // Tables that end with a null entry.
 extern PyGetSetDef tensor_properties[];
-extern PyMethodDef tensor_methods[];          // sizes, strides, memory, autograd flags
-extern PyMethodDef tensor_value_methods[];    // item, tolist, numpy
+extern PyMethodDef tensor_methods[];        // sizes, strides, memory, autograd flags
+extern PyMethodDef tensor_value_methods[];  // item, tolist, numpy
 extern PyMethodDef tensor_subclass_methods[];
 extern PyMethodDef tensor_storage_methods[];
 extern PyMethodDef tensor_dlpack_methods[];

@@ -21,8 +21,9 @@ inline bool hands_over(PyObject* self) {
 
 // Distributes arguments over `names` (self left out); raises TypeErrors for what does not fit.
 // Names from `keyword_only` on have no position. Slots not given stay null.
-void take_arguments(const char* who, const Arguments& given, std::initializer_list<const char*> names,
-                    PyObject** slots, size_t keyword_only = 64);
+void take_arguments(const char* who, const Arguments& given,
+                    std::initializer_list<const char*> names, PyObject** slots,
+                    size_t keyword_only = 64);
 
 // The attribute of torch.Tensor that stands for a method, or for a property's `__get__`.
 PyObject* call_override(const char* name, const char* accessor, const Arguments& given);
@@ -46,7 +47,8 @@ PyMethodDef method(const char* doc) {
 template <Name name, PyObject* (*body)(PyObject*)>
 PyObject* getter_entry(PyObject* self, void*) {
   return guarded([&] {
-    if (__builtin_expect(hands_over(self), 0)) return call_override(name.text, "__get__", {self, nullptr, 0, nullptr});
+    if (__builtin_expect(hands_over(self), 0))
+      return call_override(name.text, "__get__", {self, nullptr, 0, nullptr});
     return body(self);
   });
 }

@@ -10,20 +10,85 @@ namespace {
 
 // The rows behind the operators, found once; null while the registry lacks a row.
 enum Row {
-  Add, Sub, Mul, Div, FloorDiv, Mod, Pow, Matmul, And, Or, Xor, Shl, Shr,                // binary
-  IAdd, ISub, IMul, IDiv, IFloorDiv, IMod, IPow, IAnd, IOr, IXor, IShl, IShr,            // in place
-  Neg, Pos, Abs, Not, Reciprocal, Lt, Le, Eq, Ne, Gt, Ge, kRows
+  Add,
+  Sub,
+  Mul,
+  Div,
+  FloorDiv,
+  Mod,
+  Pow,
+  Matmul,
+  And,
+  Or,
+  Xor,
+  Shl,
+  Shr,  // binary
+  IAdd,
+  ISub,
+  IMul,
+  IDiv,
+  IFloorDiv,
+  IMod,
+  IPow,
+  IAnd,
+  IOr,
+  IXor,
+  IShl,
+  IShr,  // in place
+  Neg,
+  Pos,
+  Abs,
+  Not,
+  Reciprocal,
+  Lt,
+  Le,
+  Eq,
+  Ne,
+  Gt,
+  Ge,
+  kRows
 };
-constexpr const char* kNames[kRows] = {
-    "add", "sub", "mul", "div", "floor_divide", "remainder", "pow", "matmul", "bitwise_and", "bitwise_or",
-    "bitwise_xor", "bitwise_left_shift", "bitwise_right_shift",
-    "add_", "sub_", "mul_", "div_", "floor_divide_", "remainder_", "pow_", "bitwise_and_", "bitwise_or_",
-    "bitwise_xor_", "bitwise_left_shift_", "bitwise_right_shift_",
-    "neg", "positive", "abs", "bitwise_not", "reciprocal", "lt", "le", "eq", "ne", "gt", "ge"};
+constexpr const char* kNames[kRows] = {"add",
+                                       "sub",
+                                       "mul",
+                                       "div",
+                                       "floor_divide",
+                                       "remainder",
+                                       "pow",
+                                       "matmul",
+                                       "bitwise_and",
+                                       "bitwise_or",
+                                       "bitwise_xor",
+                                       "bitwise_left_shift",
+                                       "bitwise_right_shift",
+                                       "add_",
+                                       "sub_",
+                                       "mul_",
+                                       "div_",
+                                       "floor_divide_",
+                                       "remainder_",
+                                       "pow_",
+                                       "bitwise_and_",
+                                       "bitwise_or_",
+                                       "bitwise_xor_",
+                                       "bitwise_left_shift_",
+                                       "bitwise_right_shift_",
+                                       "neg",
+                                       "positive",
+                                       "abs",
+                                       "bitwise_not",
+                                       "reciprocal",
+                                       "lt",
+                                       "le",
+                                       "eq",
+                                       "ne",
+                                       "gt",
+                                       "ge"};
 const Binding* rows[kRows];
 
 const Binding& row(Row r) {
-  MSA_REQUIRE(rows[r], NotImplemented, "Tensor.", kNames[r], " is not in the operator registry yet");
+  MSA_REQUIRE(rows[r], NotImplemented, "Tensor.", kNames[r],
+              " is not in the operator registry yet");
   return *rows[r];
 }
 
@@ -36,7 +101,8 @@ PyObject* unary(PyObject* a) {
   return guarded([&] { return call_method(row(r), a, nullptr, 0, nullptr); });
 }
 
-// --- operators whose left side is no tensor --------------------------------------------------------
+// --- operators whose left side is no tensor
+// --------------------------------------------------------
 
 constexpr bool commutes(Row r) { return r == Add || r == Mul || r == And || r == Or || r == Xor; }
 
@@ -74,13 +140,15 @@ PyObject* power(PyObject* a, PyObject* b, PyObject* modulo) {
 }
 PyObject* power_in_place(PyObject* a, PyObject* b, PyObject*) { return call(IPow, a, b); }
 
-// --- numbers -----------------------------------------------------------------------------------------
+// --- numbers
+// -----------------------------------------------------------------------------------------
 
 int truth(PyObject* self) {
   return guarded([&] {
     const Tensor& t = tensor_of(self);
-    MSA_REQUIRE(t.numel() == 1, Runtime, "Boolean value of Tensor with ", t.numel() ? "more than one" : "no",
-                t.numel() ? " value" : " values", " is ambiguous");
+    MSA_REQUIRE(t.numel() == 1, Runtime, "Boolean value of Tensor with ",
+                t.numel() ? "more than one" : "no", t.numel() ? " value" : " values",
+                " is ambiguous");
     return item(t).to<bool>() ? 1 : 0;
   });
 }

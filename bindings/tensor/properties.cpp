@@ -26,7 +26,8 @@ PyObject* on_device(PyObject* self) {
 }
 PyObject* never(PyObject*) { return boolean(false); }
 
-// --- autograd -------------------------------------------------------------------------------------
+// --- autograd
+// -------------------------------------------------------------------------------------
 
 PyObject* requires_grad(PyObject* self) { return boolean(of(self).requires_grad()); }
 void write_requires_grad(PyObject* self, PyObject* value) {
@@ -60,8 +61,10 @@ PyObject* read_grad(PyObject* self) {
   const Tensor& t = of(self);
   if (!t.is_leaf() && !t->meta->retains_grad && !t->meta->grad.defined()) {
     if (PyErr_WarnEx(PyExc_UserWarning,
-                     "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute "
-                     "won't be populated during autograd.backward(). If you want it, call .retain_grad() on the "
+                     "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. "
+                     "Its .grad attribute "
+                     "won't be populated during autograd.backward(). If you want it, call "
+                     ".retain_grad() on the "
                      "non-leaf Tensor first.",
                      1) < 0)
       throw PythonError();
@@ -75,15 +78,19 @@ void write_grad(PyObject* self, PyObject* value) {
     if (t->meta) Tensor old = std::move(t->meta->grad);
     return;
   }
-  MSA_REQUIRE(is_tensor(value), Type, "assigned grad expected to be a Tensor or None but got grad of type ",
+  MSA_REQUIRE(is_tensor(value), Type,
+              "assigned grad expected to be a Tensor or None but got grad of type ",
               Py_TYPE(value)->tp_name);
   const Tensor& grad = tensor_of(value);
   MSA_REQUIRE(value != self, Runtime, "can't assign Variable as its own grad");
-  MSA_REQUIRE(grad.dtype() == t.dtype(), Runtime, "assigned grad has data of a different type: the tensor's is ",
-              t.dtype(), ", the grad's ", grad.dtype());
-  MSA_REQUIRE(grad.device() == t.device(), Runtime, "assigned grad has data located on a different device");
-  MSA_REQUIRE(grad.sizes() == t.sizes(), Runtime, "assigned grad has data of a different size: the tensor's is ",
-              DimsView(t.sizes()), ", the grad's ", DimsView(grad.sizes()));
+  MSA_REQUIRE(grad.dtype() == t.dtype(), Runtime,
+              "assigned grad has data of a different type: the tensor's is ", t.dtype(),
+              ", the grad's ", grad.dtype());
+  MSA_REQUIRE(grad.device() == t.device(), Runtime,
+              "assigned grad has data located on a different device");
+  MSA_REQUIRE(grad.sizes() == t.sizes(), Runtime,
+              "assigned grad has data of a different size: the tensor's is ", DimsView(t.sizes()),
+              ", the grad's ", DimsView(grad.sizes()));
   Tensor old = std::exchange(ensure_meta(t.impl()).grad, grad);
 }
 
@@ -101,10 +108,12 @@ void write_hooks(PyObject*, PyObject* value) {
               "_backward_hooks cannot be set: use register_hook()");
 }
 
-// --- properties that are operators ------------------------------------------------------------------
+// --- properties that are operators
+// ------------------------------------------------------------------
 
 Owned call_row(const char* method, PyObject* self, std::initializer_list<PyObject*> args = {}) {
-  return checked(call_method(require_method(method), self, args.begin(), static_cast<Py_ssize_t>(args.size()), nullptr));
+  return checked(call_method(require_method(method), self, args.begin(),
+                             static_cast<Py_ssize_t>(args.size()), nullptr));
 }
 
 Owned swapped(PyObject* self, int64_t a, int64_t b) {
@@ -114,18 +123,21 @@ Owned swapped(PyObject* self, int64_t a, int64_t b) {
 
 PyObject* matrix_transposed(PyObject* self) {
   MSA_REQUIRE(of(self).dim() >= 2, Runtime,
-              "tensor.mT is only supported on matrices or batches of matrices. Got ", of(self).dim(), "-D tensor.");
+              "tensor.mT is only supported on matrices or batches of matrices. Got ",
+              of(self).dim(), "-D tensor.");
   return swapped(self, -2, -1).release();
 }
 PyObject* matrix_adjoint(PyObject* self) {
   MSA_REQUIRE(of(self).dim() >= 2, Runtime,
-              "tensor.mH is only supported on matrices or batches of matrices. Got ", of(self).dim(), "-D tensor.");
+              "tensor.mH is only supported on matrices or batches of matrices. Got ",
+              of(self).dim(), "-D tensor.");
   return call_row("conj", swapped(self, -2, -1).get()).release();
 }
 PyObject* transposed(PyObject* self) {
   int64_t n = of(self).dim();
   Owned dims = checked(PyTuple_New(n));
-  for (int64_t i = 0; i < n; ++i) PyTuple_SET_ITEM(dims.get(), i, checked(PyLong_FromLongLong(n - 1 - i)).release());
+  for (int64_t i = 0; i < n; ++i)
+    PyTuple_SET_ITEM(dims.get(), i, checked(PyLong_FromLongLong(n - 1 - i)).release());
   return call_row("permute", self, {dims.get()}).release();
 }
 PyObject* adjoint(PyObject* self) {
@@ -168,7 +180,8 @@ PyGetSetDef tensor_properties[] = {
     property<"is_sparse_csr", never>(nullptr),
     property<"is_quantized", never>(nullptr),
     property<"is_nested", never>(nullptr),
-    property<"requires_grad", requires_grad, write_requires_grad>("Whether gradients flow to this tensor."),
+    property<"requires_grad", requires_grad, write_requires_grad>(
+        "Whether gradients flow to this tensor."),
     property<"is_leaf", is_leaf>("Whether no recorded operator made it."),
     property<"output_nr", output_nr>("Which output of grad_fn it is."),
     property<"retains_grad", retains_grad>("Whether a non-leaf keeps its grad."),

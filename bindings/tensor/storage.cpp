@@ -13,8 +13,7 @@ namespace msa::py {
 namespace {
 
 struct StorageObject {
-  PyObject_HEAD
-  Ref<Storage> storage;
+  PyObject_HEAD Ref<Storage> storage;
 };
 
 Storage& of(PyObject* self) { return *storage_value(self); }
@@ -24,12 +23,14 @@ PyObject* construct(PyTypeObject*, PyObject* args, PyObject* kwargs) {
     static const char* names[] = {"size", "device", nullptr};
     Py_ssize_t bytes = 0;
     PyObject* where = nullptr;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|nO:UntypedStorage", const_cast<char**>(names), &bytes, &where))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|nO:UntypedStorage", const_cast<char**>(names),
+                                     &bytes, &where))
       return nullptr;
-    MSA_REQUIRE(bytes >= 0, Runtime, "UntypedStorage: the size must not be negative, got ", static_cast<long>(bytes));
+    MSA_REQUIRE(bytes >= 0, Runtime, "UntypedStorage: the size must not be negative, got ",
+                static_cast<long>(bytes));
     Device device;
-    MSA_REQUIRE(!where || where == Py_None || to_device(where, device), Type, "UntypedStorage: device must be torch.device, not ",
-                Py_TYPE(where)->tp_name);
+    MSA_REQUIRE(!where || where == Py_None || to_device(where, device), Type,
+                "UntypedStorage: device must be torch.device, not ", Py_TYPE(where)->tp_name);
     return storage_object(Storage::make(static_cast<size_t>(bytes), device));
   });
 }
@@ -51,14 +52,16 @@ PyObject* resizable(PyObject* self, PyObject*) { return boolean(of(self).resizab
 PyObject* resize(PyObject* self, PyObject* size) {
   return guarded([&] {
     int64_t bytes;
-    MSA_REQUIRE(to_int(size, bytes) && bytes >= 0, Type, "resize_(): the size must be a non-negative int");
+    MSA_REQUIRE(to_int(size, bytes) && bytes >= 0, Type,
+                "resize_(): the size must be a non-negative int");
     of(self).resize(static_cast<size_t>(bytes));
     return Py_NewRef(self);
   });
 }
 
 void require_memory(PyObject* self, const char* who) {
-  MSA_REQUIRE(of(self).device.is_cpu(), NotImplemented, who, ": the storage is on ", of(self).device, ", not in host memory");
+  MSA_REQUIRE(of(self).device.is_cpu(), NotImplemented, who, ": the storage is on ",
+              of(self).device, ", not in host memory");
 }
 
 PyObject* clone(PyObject* self, PyObject*) {
@@ -72,11 +75,12 @@ PyObject* clone(PyObject* self, PyObject*) {
 
 PyObject* copy_from(PyObject* self, PyObject* const* args, Py_ssize_t n) {
   return guarded([&] {
-    MSA_REQUIRE(n >= 1 && Py_IS_TYPE(args[0], &storage_type), Type, "copy_() takes an UntypedStorage");
+    MSA_REQUIRE(n >= 1 && Py_IS_TYPE(args[0], &storage_type), Type,
+                "copy_() takes an UntypedStorage");
     require_memory(self, "UntypedStorage.copy_");
     require_memory(args[0], "UntypedStorage.copy_");
-    MSA_REQUIRE(of(self).bytes == of(args[0]).bytes, Runtime, "copy_: the storages have ", of(self).bytes, " and ",
-                of(args[0]).bytes, " bytes; resize_ one first");
+    MSA_REQUIRE(of(self).bytes == of(args[0]).bytes, Runtime, "copy_: the storages have ",
+                of(self).bytes, " and ", of(args[0]).bytes, " bytes; resize_ one first");
     if (of(self).bytes) std::memcpy(of(self).data, of(args[0]).data, of(self).bytes);
     return Py_NewRef(self);
   });
@@ -85,8 +89,8 @@ PyObject* copy_from(PyObject* self, PyObject* const* args, Py_ssize_t n) {
 PyObject* get_byte(PyObject* self, Py_ssize_t i) {
   return guarded([&] {
     require_memory(self, "UntypedStorage");
-    MSA_REQUIRE(i >= 0 && i < length(self), Index, "index ", static_cast<long>(i), " out of range for storage of size ",
-                static_cast<long>(length(self)));
+    MSA_REQUIRE(i >= 0 && i < length(self), Index, "index ", static_cast<long>(i),
+                " out of range for storage of size ", static_cast<long>(length(self)));
     return PyLong_FromLong(static_cast<unsigned char*>(of(self).data)[i]);
   });
 }
@@ -98,7 +102,8 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) {
     require_memory(self, "UntypedStorage");
     static char nothing;
     Storage& s = of(self);
-    return PyBuffer_FillInfo(view, self, s.bytes ? s.data : &nothing, static_cast<Py_ssize_t>(s.bytes), 0, flags);
+    return PyBuffer_FillInfo(view, self, s.bytes ? s.data : &nothing,
+                             static_cast<Py_ssize_t>(s.bytes), 0, flags);
   });
 }
 
@@ -110,14 +115,17 @@ PyMethodDef storage_methods[] = {
     {"resize_", resize, METH_O, "Changes the number of bytes, keeping the contents."},
     {"resizable", resizable, METH_NOARGS, "Whether resize_ is possible."},
     {"clone", clone, METH_NOARGS, "A copy."},
-    {"copy_", fastcall(copy_from), METH_FASTCALL, "Copies another storage of the same size into this one."},
+    {"copy_", fastcall(copy_from), METH_FASTCALL,
+     "Copies another storage of the same size into this one."},
     {"untyped", itself, METH_NOARGS, "Itself."},
     {"tolist", tolist, METH_NOARGS, "The bytes as a list of ints."},
     {},
 };
 PyGetSetDef storage_getters[] = {
-    {"device", [](PyObject* s, void*) { return device_object(of(s).device); }, nullptr, nullptr, nullptr},
-    {"_cdata", [](PyObject* s, void*) { return PyLong_FromVoidPtr(&of(s)); }, nullptr, nullptr, nullptr},
+    {"device", [](PyObject* s, void*) { return device_object(of(s).device); }, nullptr, nullptr,
+     nullptr},
+    {"_cdata", [](PyObject* s, void*) { return PyLong_FromVoidPtr(&of(s)); }, nullptr, nullptr,
+     nullptr},
     {"is_cuda", [](PyObject*, void*) { return boolean(false); }, nullptr, nullptr, nullptr},
     {},
 };
@@ -129,7 +137,8 @@ PySequenceMethods storage_sequence = [] {
 }();
 PyBufferProcs storage_buffer = {get_buffer, nullptr};
 
-// --- on tensors ---------------------------------------------------------------------------------------
+// --- on tensors
+// ---------------------------------------------------------------------------------------
 
 PyObject* untyped_storage(PyObject* self, const Arguments& given) {
   take_arguments("untyped_storage", given, {}, nullptr);
@@ -140,8 +149,8 @@ Ref<Storage> source_storage(PyObject* o) {
   if (Py_IS_TYPE(o, &storage_type)) return storage_value(o);
   Owned untyped(PyObject_GetAttrString(o, "_untyped_storage"));  // of a TypedStorage
   PyErr_Clear();
-  MSA_REQUIRE(untyped && Py_IS_TYPE(untyped.get(), &storage_type), Type, "set_(): the source must be a Tensor or a storage, not ",
-              Py_TYPE(o)->tp_name);
+  MSA_REQUIRE(untyped && Py_IS_TYPE(untyped.get(), &storage_type), Type,
+              "set_(): the source must be a Tensor or a storage, not ", Py_TYPE(o)->tp_name);
   return storage_value(untyped.get());
 }
 
@@ -152,18 +161,23 @@ struct SetSource {
 
 SetSource set_source(const Tensor& self, PyObject* const* slot) {
   if (!slot[0]) return {Storage::make(0, self.device()), {Dims{0}, Dims{1}, 0}};
-  if (is_tensor(slot[0]) && !slot[1]) return {tensor_of(slot[0])->storage, tensor_of(slot[0]).layout()};
+  if (is_tensor(slot[0]) && !slot[1])
+    return {tensor_of(slot[0])->storage, tensor_of(slot[0]).layout()};
   SetSource s{is_tensor(slot[0]) ? tensor_of(slot[0])->storage : source_storage(slot[0]), {}};
   if (!slot[1]) {
     s.layout = {Dims{static_cast<int64_t>(s.storage->bytes / self.item_bytes())}, Dims{1}, 0};
     return s;
   }
-  MSA_REQUIRE(to_int(slot[1], s.layout.offset), Type, "set_(): argument 'storage_offset' must be int");
-  MSA_REQUIRE(slot[2] && to_dims(slot[2], s.layout.sizes), Type, "set_(): argument 'size' must be tuple of ints");
+  MSA_REQUIRE(to_int(slot[1], s.layout.offset), Type,
+              "set_(): argument 'storage_offset' must be int");
+  MSA_REQUIRE(slot[2] && to_dims(slot[2], s.layout.sizes), Type,
+              "set_(): argument 'size' must be tuple of ints");
   s.layout.strides = contiguous_strides(s.layout.sizes);
-  MSA_REQUIRE(!slot[3] || to_dims(slot[3], s.layout.strides), Type, "set_(): argument 'stride' must be tuple of ints");
-  MSA_REQUIRE(s.layout.sizes.size() == s.layout.strides.size(), Runtime, "set_: size and stride have ",
-              s.layout.sizes.size(), " and ", s.layout.strides.size(), " entries; they must match");
+  MSA_REQUIRE(!slot[3] || to_dims(slot[3], s.layout.strides), Type,
+              "set_(): argument 'stride' must be tuple of ints");
+  MSA_REQUIRE(s.layout.sizes.size() == s.layout.strides.size(), Runtime,
+              "set_: size and stride have ", s.layout.sizes.size(), " and ",
+              s.layout.strides.size(), " entries; they must match");
   return s;
 }
 
@@ -173,7 +187,8 @@ PyObject* set(PyObject* self, const Arguments& given) {
   Tensor& t = tensor_of(self);
   check_inplace("set_", t, must_record(t));
   SetSource s = set_source(t, slot);
-  Tensor checked_view = from_storage(s.storage, s.layout, t.dtype());  // raises where it does not fit
+  Tensor checked_view =
+      from_storage(s.storage, s.layout, t.dtype());  // raises where it does not fit
   t->storage = std::move(s.storage);
   set_layout(*t.impl(), s.layout);
   t.bump_version();
@@ -184,7 +199,8 @@ PyObject* set(PyObject* self, const Arguments& given) {
 
 PyMethodDef tensor_storage_methods[] = {
     method<"untyped_storage", untyped_storage>("The bytes behind the tensor, shared by its views."),
-    method<"set_", set>("set_(source, storage_offset, size, stride): makes this tensor a view of the source."),
+    method<"set_", set>(
+        "set_(source, storage_offset, size, stride): makes this tensor a view of the source."),
     {},
 };
 
@@ -203,7 +219,9 @@ PyTypeObject storage_type = [] {
   return t;
 }();
 
-const Ref<Storage>& storage_value(PyObject* o) { return reinterpret_cast<StorageObject*>(o)->storage; }
+const Ref<Storage>& storage_value(PyObject* o) {
+  return reinterpret_cast<StorageObject*>(o)->storage;
+}
 
 PyObject* storage_object(const Ref<Storage>& storage) {
   if (storage->python) return Py_NewRef(static_cast<PyObject*>(storage->python));

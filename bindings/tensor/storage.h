@@ -6,7 +6,8 @@
 namespace msa::py {
 
 extern PyTypeObject storage_type;
-PyObject* storage_object(const Ref<Storage>& storage);  // the one object of a storage, new reference
+PyObject* storage_object(
+    const Ref<Storage>& storage);  // the one object of a storage, new reference
 const Ref<Storage>& storage_value(PyObject* o);
 
 void init_storage(PyObject* module);

@@ -22,11 +22,13 @@ bool flag(PyObject* o) { return o && checked(PyObject_IsTrue(o)); }
 PyObject* make_subclass(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* kwnames) {
   return guarded([&] {
     PyObject* slot[5];
-    take_arguments("_make_subclass", {nullptr, args, n, kwnames},
-                   {"cls", "data", "require_grad", "dispatch_sizes_strides_policy", "dispatch_device"}, slot);
+    take_arguments(
+        "_make_subclass", {nullptr, args, n, kwnames},
+        {"cls", "data", "require_grad", "dispatch_sizes_strides_policy", "dispatch_device"}, slot);
     MSA_REQUIRE(slot[0] && slot[1], Type, "_make_subclass() takes a class and a tensor");
     PyTypeObject* type = tensor_class("_make_subclass", slot[0]);
-    MSA_REQUIRE(is_tensor(slot[1]), Type, "cannot create a ", type->tp_name, " from a ", Py_TYPE(slot[1])->tp_name);
+    MSA_REQUIRE(is_tensor(slot[1]), Type, "cannot create a ", type->tp_name, " from a ",
+                Py_TYPE(slot[1])->tp_name);
     Tensor t = detach(tensor_of(slot[1]));
     if (flag(slot[2])) set_requires_grad(t, true);
     return wrap_as(type, std::move(t));
@@ -42,8 +44,9 @@ PyObject* as_subclass(PyObject* self, const Arguments& given) {
   return wrap_as(type, ops::alias(tensor_of(self)));
 }
 
-PyMethodDef make_subclass_def = {"_make_subclass", fastcall(make_subclass), METH_FASTCALL | METH_KEYWORDS | METH_STATIC,
-                                 "_make_subclass(cls, data, require_grad=False): the data as an object of cls."};
+PyMethodDef make_subclass_def = {
+    "_make_subclass", fastcall(make_subclass), METH_FASTCALL | METH_KEYWORDS | METH_STATIC,
+    "_make_subclass(cls, data, require_grad=False): the data as an object of cls."};
 
 Tensor sized(const Dims& sizes) { return empty(sizes, default_dtype()); }
 
@@ -59,17 +62,20 @@ Tensor legacy_tensor(PyObject* args) {
     return sized(dims);
   }
   if (to_dims(PySequence_Fast_ITEMS(args), n, dims)) return sized(dims);
-  MSA_REQUIRE(n == 1, Type, "new(): torch.Tensor takes sizes as ints, one sequence of values, or one tensor");
+  MSA_REQUIRE(n == 1, Type,
+              "new(): torch.Tensor takes sizes as ints, one sequence of values, or one tensor");
   return tensor_from_data(first, default_dtype(), Device{});
 }
 
 }  // namespace
 
 PyObject* legacy_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
-  MSA_REQUIRE(type != &tensor_base_type, Runtime, "Cannot directly construct TensorBase; subclass it and then construct that");
+  MSA_REQUIRE(type != &tensor_base_type, Runtime,
+              "Cannot directly construct TensorBase; subclass it and then construct that");
   if (kwargs && PyDict_GET_SIZE(kwargs) > 0) {
     PyObject* device = PyDict_GetItemString(kwargs, "device");
-    MSA_REQUIRE(device && PyDict_GET_SIZE(kwargs) == 1, Type, "new() got an unexpected keyword argument");
+    MSA_REQUIRE(device && PyDict_GET_SIZE(kwargs) == 1, Type,
+                "new() got an unexpected keyword argument");
   }
   return wrap_as(type, legacy_tensor(args));
 }

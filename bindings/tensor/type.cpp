@@ -70,7 +70,8 @@ void let_go(TensorObject* o) {
 void clear_slots(PyTypeObject* type, PyObject* self) {
   for (; type != tensor_type && type != &tensor_base_type; type = type->tp_base) {
     Py_ssize_t n = Py_SIZE(type);
-    auto* member = reinterpret_cast<PyMemberDef*>(reinterpret_cast<char*>(type) + Py_TYPE(type)->tp_basicsize);
+    auto* member =
+        reinterpret_cast<PyMemberDef*>(reinterpret_cast<char*>(type) + Py_TYPE(type)->tp_basicsize);
     for (Py_ssize_t i = 0; i < n; ++i, ++member) {
       if (member->type != T_OBJECT_EX || (member->flags & READONLY)) continue;
       auto** slot = reinterpret_cast<PyObject**>(reinterpret_cast<char*>(self) + member->offset);
@@ -83,7 +84,8 @@ void destroy_object(PyObject* self) {
   TensorObject* o = object_of(self);
   if (revive(o)) return;
   PyTypeObject* type = Py_TYPE(self);
-  if (type != tensor_type && type->tp_finalize && PyObject_CallFinalizerFromDealloc(self) < 0) return;
+  if (type != tensor_type && type->tp_finalize && PyObject_CallFinalizerFromDealloc(self) < 0)
+    return;
   PyObject_GC_UnTrack(self);
   if (o->weakrefs) PyObject_ClearWeakRefs(self);
   if (type != tensor_type) clear_slots(type, self);
@@ -116,7 +118,8 @@ int visit_impl(TensorImpl* impl, visitproc visit, void* arg) {
   if (!meta) return 0;
   if (int stop = visit_tensor(meta->grad, visit, arg)) return stop;
   if (!visit_node) return 0;
-  if (Node* node = meta->grad_fn.get(); node && node->refs == 1) return visit_node(node, visit, arg);
+  if (Node* node = meta->grad_fn.get(); node && node->refs == 1)
+    return visit_node(node, visit, arg);
   if (Node* node = meta->accumulator; node && node->refs == 0) return visit_node(node, visit, arg);
   return 0;
 }
@@ -137,7 +140,8 @@ int clear(PyObject* self) {
     Tensor grad = std::move(impl->meta->grad);
     Ref<Node> node = impl->meta->exchange_history({}, 0);
     std::unique_ptr<NodeHooks> hooks;
-    if (AccumulateGrad* leaf = impl->meta->accumulator; leaf && leaf->refs == 0) hooks = std::move(leaf->hooks);
+    if (AccumulateGrad* leaf = impl->meta->accumulator; leaf && leaf->refs == 0)
+      hooks = std::move(leaf->hooks);
   }
   return 0;
 }
@@ -177,7 +181,8 @@ PyObject* wrap(Tensor t) {
 
 PyObject* wrap_tuple(TensorsView list) {
   Owned tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(list.size())));
-  for (size_t i = 0; i < list.size(); ++i) PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), wrap(list[i]));
+  for (size_t i = 0; i < list.size(); ++i)
+    PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), wrap(list[i]));
   return tuple.release();
 }
 
@@ -235,9 +240,11 @@ void init_tensor_type(PyObject* module) {
   checked(PyType_Ready(&tensor_meta_type));
   Py_SET_TYPE(as_object(&tensor_base_type), &tensor_meta_type);
   checked(PyType_Ready(&tensor_base_type));
-  for (PyMethodDef* table : {tensor_value_methods, tensor_subclass_methods, tensor_storage_methods, tensor_dlpack_methods}) add_methods(table);
-  Owned cls = checked(PyObject_CallFunction(as_object(&tensor_meta_type), "s(O){ss}", "Tensor", &tensor_base_type,
-                                            "__module__", "torch"));
+  for (PyMethodDef* table : {tensor_value_methods, tensor_subclass_methods, tensor_storage_methods,
+                             tensor_dlpack_methods})
+    add_methods(table);
+  Owned cls = checked(PyObject_CallFunction(as_object(&tensor_meta_type), "s(O){ss}", "Tensor",
+                                            &tensor_base_type, "__module__", "torch"));
   tensor_type = as_type(Py_NewRef(cls.get()));
   checked(PyModule_AddObjectRef(module, "_TensorMeta", as_object(&tensor_meta_type)));
   checked(PyModule_AddObjectRef(module, "TensorBase", as_object(&tensor_base_type)));

@@ -16,7 +16,8 @@ Owned list_of(const Tensor& t, size_t dim, const char* at) {
   if (dim == t.sizes().size()) return checked(element_object(at, t.dtype()));
   int64_t n = t.sizes()[dim], step = t.strides()[dim] * static_cast<int64_t>(t.item_bytes());
   Owned list = checked(PyList_New(n));
-  for (int64_t i = 0; i < n; ++i) PyList_SET_ITEM(list.get(), i, list_of(t, dim + 1, at + i * step).release());
+  for (int64_t i = 0; i < n; ++i)
+    PyList_SET_ITEM(list.get(), i, list_of(t, dim + 1, at + i * step).release());
   return list;
 }
 

@@ -14,9 +14,12 @@ ConstantObject memory_formats[] = {
 };
 // Only strided tensors exist; the others can be named, compared and refused.
 ConstantObject layouts[] = {
-    {PyObject_HEAD_INIT(&layout_type) "strided", 0},    {PyObject_HEAD_INIT(&layout_type) "sparse_coo", 1},
-    {PyObject_HEAD_INIT(&layout_type) "sparse_csr", 2}, {PyObject_HEAD_INIT(&layout_type) "sparse_csc", 3},
-    {PyObject_HEAD_INIT(&layout_type) "sparse_bsr", 4}, {PyObject_HEAD_INIT(&layout_type) "sparse_bsc", 5},
+    {PyObject_HEAD_INIT(&layout_type) "strided", 0},
+    {PyObject_HEAD_INIT(&layout_type) "sparse_coo", 1},
+    {PyObject_HEAD_INIT(&layout_type) "sparse_csr", 2},
+    {PyObject_HEAD_INIT(&layout_type) "sparse_csc", 3},
+    {PyObject_HEAD_INIT(&layout_type) "sparse_bsr", 4},
+    {PyObject_HEAD_INIT(&layout_type) "sparse_bsc", 5},
     {PyObject_HEAD_INIT(&layout_type) "jagged", 6},
 };
 
@@ -44,20 +47,25 @@ PyTypeObject constant_type(const char* name, const char* doc) {
 }
 
 template <size_t N>
-void add_constants(PyObject* module, PyTypeObject& type, const char* name, ConstantObject (&constants)[N]) {
+void add_constants(PyObject* module, PyTypeObject& type, const char* name,
+                   ConstantObject (&constants)[N]) {
   checked(PyType_Ready(&type));
   checked(PyModule_AddObjectRef(module, name, as_object(&type)));
   Owned names = checked(PyDict_New());
-  for (ConstantObject& c : constants) checked(PyDict_SetItemString(names.get(), c.name, as_object(&c)));
+  for (ConstantObject& c : constants)
+    checked(PyDict_SetItemString(names.get(), c.name, as_object(&c)));
   checked(PyModule_AddObjectRef(module, cat(name, "s").c_str(), names.get()));
 }
 
 }  // namespace
 
-PyTypeObject memory_format_type = constant_type("torch.memory_format", "How a tensor's dimensions lie in memory.");
+PyTypeObject memory_format_type =
+    constant_type("torch.memory_format", "How a tensor's dimensions lie in memory.");
 PyTypeObject layout_type = constant_type("torch.layout", "How a tensor's elements are stored.");
 
-PyObject* memory_format_object(MemoryFormat f) { return as_object(&memory_formats[static_cast<int>(f)]); }
+PyObject* memory_format_object(MemoryFormat f) {
+  return as_object(&memory_formats[static_cast<int>(f)]);
+}
 PyObject* strided_object() { return as_object(&layouts[0]); }
 
 void init_constants(PyObject* module) {

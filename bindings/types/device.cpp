@@ -32,8 +32,9 @@ PyObject* compare(PyObject* a, PyObject* b, int op) {
 }
 
 Device with_index(Device d, PyObject* index) {
-  MSA_REQUIRE(d.index < 0, Runtime, "type (string) must not include an index because index was passed explicitly: ",
-              text_of(d));
+  MSA_REQUIRE(
+      d.index < 0, Runtime,
+      "type (string) must not include an index because index was passed explicitly: ", text_of(d));
   long i = PyLong_AsLong(index);
   if (i == -1 && PyErr_Occurred()) throw PythonError();
   MSA_REQUIRE(i >= 0 && i < 128, Runtime, "device: index ", i, " is not between 0 and 127");
@@ -45,9 +46,12 @@ PyObject* construct(PyTypeObject*, PyObject* args, PyObject* kwargs) {
   return guarded([&]() -> PyObject* {
     static const char* names[] = {"type", "index", nullptr};
     PyObject *kind = nullptr, *index = nullptr;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|O:device", const_cast<char**>(names), &kind, &index)) return nullptr;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|O:device", const_cast<char**>(names), &kind,
+                                     &index))
+      return nullptr;
     Device d;
-    MSA_REQUIRE(to_device(kind, d), Type, "device: type must be a string, an index or a torch.device, not ",
+    MSA_REQUIRE(to_device(kind, d), Type,
+                "device: type must be a string, an index or a torch.device, not ",
                 Py_TYPE(kind)->tp_name);
     if (index && index != Py_None) d = with_index(d, index);
     return device_object(d);

@@ -14,13 +14,18 @@ PyObject* repr(PyObject* self) {
 }
 
 // Pickled by name: "torch.float32".
-PyObject* reduce(PyObject* self, PyObject*) { return PyUnicode_FromString(info(dtype_value(self)).name.data()); }
+PyObject* reduce(PyObject* self, PyObject*) {
+  return PyUnicode_FromString(info(dtype_value(self)).name.data());
+}
 
-PyObject* to_real_method(PyObject* self, PyObject*) { return Py_NewRef(dtype_object(to_real(dtype_value(self)))); }
+PyObject* to_real_method(PyObject* self, PyObject*) {
+  return Py_NewRef(dtype_object(to_real(dtype_value(self))));
+}
 PyObject* to_complex_method(PyObject* self, PyObject*) {
   return guarded([&] {
     DType t = dtype_value(self);
-    MSA_REQUIRE(is_inexact(t), Runtime, "to_complex: torch.", t, " has no complex counterpart; convert to a float first");
+    MSA_REQUIRE(is_inexact(t), Runtime, "to_complex: torch.", t,
+                " has no complex counterpart; convert to a float first");
     return Py_NewRef(dtype_object(to_complex(t)));
   });
 }
@@ -38,10 +43,14 @@ PyMethodDef methods[] = {
 
 const DTypeInfo& info_of(PyObject* self) { return info(dtype_value(self)); }
 PyGetSetDef getters[] = {
-    {"is_floating_point", [](PyObject* s, void*) { return boolean(info_of(s).is_floating); }, nullptr, nullptr, nullptr},
-    {"is_complex", [](PyObject* s, void*) { return boolean(info_of(s).is_complex); }, nullptr, nullptr, nullptr},
-    {"is_signed", [](PyObject* s, void*) { return boolean(info_of(s).is_signed); }, nullptr, nullptr, nullptr},
-    {"itemsize", [](PyObject* s, void*) { return PyLong_FromLong(info_of(s).size_bytes); }, nullptr, nullptr, nullptr},
+    {"is_floating_point", [](PyObject* s, void*) { return boolean(info_of(s).is_floating); },
+     nullptr, nullptr, nullptr},
+    {"is_complex", [](PyObject* s, void*) { return boolean(info_of(s).is_complex); }, nullptr,
+     nullptr, nullptr},
+    {"is_signed", [](PyObject* s, void*) { return boolean(info_of(s).is_signed); }, nullptr,
+     nullptr, nullptr},
+    {"itemsize", [](PyObject* s, void*) { return PyLong_FromLong(info_of(s).size_bytes); }, nullptr,
+     nullptr, nullptr},
     {},
 };
 

@@ -25,7 +25,8 @@ PyObject* construct(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
     if (PyLong_CheckExact(item)) continue;
     PyObject* number = PyNumber_Index(item);
     if (!number) {
-      return PyErr_Format(PyExc_TypeError, "torch.Size() takes an iterable of 'int' (item %zd is '%s')", i,
+      return PyErr_Format(PyExc_TypeError,
+                          "torch.Size() takes an iterable of 'int' (item %zd is '%s')", i,
                           Py_TYPE(item)->tp_name);
     }
     PyTuple_SET_ITEM(self.get(), i, number);
@@ -41,7 +42,8 @@ PyObject* as_size(Owned tuple) {
 
 PyObject* concat(PyObject* a, PyObject* b) {
   if (!PyTuple_Check(b)) {
-    return PyErr_Format(PyExc_TypeError, "can only concatenate tuple (not %s) to torch.Size", Py_TYPE(b)->tp_name);
+    return PyErr_Format(PyExc_TypeError, "can only concatenate tuple (not %s) to torch.Size",
+                        Py_TYPE(b)->tp_name);
   }
   return as_size(Owned(PyTuple_Type.tp_as_sequence->sq_concat(a, b)));
 }
@@ -50,14 +52,17 @@ PyObject* add(PyObject* a, PyObject* b) {
   if (!PyTuple_Check(a) || !PyTuple_Check(b)) Py_RETURN_NOTIMPLEMENTED;
   return concat(a, b);
 }
-PyObject* repeat(PyObject* a, Py_ssize_t n) { return as_size(Owned(PyTuple_Type.tp_as_sequence->sq_repeat(a, n))); }
+PyObject* repeat(PyObject* a, Py_ssize_t n) {
+  return as_size(Owned(PyTuple_Type.tp_as_sequence->sq_repeat(a, n)));
+}
 PyObject* subscript(PyObject* a, PyObject* key) {
   return as_size(Owned(PyTuple_Type.tp_as_mapping->mp_subscript(a, key)));
 }
 
 PyObject* numel(PyObject* self, PyObject*) {
   int64_t n = 1;
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(self); ++i) n *= PyLong_AsLongLong(PyTuple_GET_ITEM(self, i));
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(self); ++i)
+    n *= PyLong_AsLongLong(PyTuple_GET_ITEM(self, i));
   return PyErr_Occurred() ? nullptr : PyLong_FromLongLong(n);
 }
 

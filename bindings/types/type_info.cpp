@@ -15,11 +15,15 @@ struct FloatLimits {
 
 FloatLimits float_limits(DType t) {
   switch (t) {
-    case DType::F16: return {65504.0, 0x1p-10, 0x1p-14, 1e-3};
-    case DType::BF16: return {0x1.fep127, 0x1p-7, 0x1p-126, 1e-2};
+    case DType::F16:
+      return {65504.0, 0x1p-10, 0x1p-14, 1e-3};
+    case DType::BF16:
+      return {0x1.fep127, 0x1p-7, 0x1p-126, 1e-2};
     case DType::F64:
-    case DType::C128: return {std::numeric_limits<double>::max(), 0x1p-52, 0x1p-1022, 1e-15};
-    default: return {std::numeric_limits<float>::max(), 0x1p-23, 0x1p-126, 1e-6};
+    case DType::C128:
+      return {std::numeric_limits<double>::max(), 0x1p-52, 0x1p-1022, 1e-15};
+    default:
+      return {std::numeric_limits<float>::max(), 0x1p-23, 0x1p-126, 1e-6};
   }
 }
 
@@ -27,9 +31,11 @@ DType parse_dtype(PyObject* args, PyObject* kwargs, const char* who, bool option
   static const char* names[] = {"type", nullptr};
   std::string format = cat(optional ? "|O:" : "O:", who);
   PyObject* given = nullptr;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, format.c_str(), const_cast<char**>(names), &given)) throw PythonError();
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, format.c_str(), const_cast<char**>(names), &given))
+    throw PythonError();
   DType t = default_dtype();
-  MSA_REQUIRE(!given || to_dtype(given, t), Type, who, ": type must be a torch.dtype, not ", Py_TYPE(given)->tp_name);
+  MSA_REQUIRE(!given || to_dtype(given, t), Type, who, ": type must be a torch.dtype, not ",
+              Py_TYPE(given)->tp_name);
   return t;
 }
 
@@ -42,8 +48,10 @@ PyObject* make(PyTypeObject* type, DType t) {
 PyObject* new_finfo(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   return guarded([&] {
     DType t = parse_dtype(args, kwargs, "finfo", true);
-    MSA_REQUIRE(is_inexact(t), Type, "torch.finfo() requires a floating point input type. Use torch.iinfo to handle 'torch.",
-                t, "'");
+    MSA_REQUIRE(
+        is_inexact(t), Type,
+        "torch.finfo() requires a floating point input type. Use torch.iinfo to handle 'torch.", t,
+        "'");
     return make(type, t);
   });
 }
@@ -51,8 +59,9 @@ PyObject* new_finfo(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
 PyObject* new_iinfo(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   return guarded([&] {
     DType t = parse_dtype(args, kwargs, "iinfo", false);
-    MSA_REQUIRE(!is_inexact(t), Type, "torch.iinfo() requires an integer input type. Use torch.finfo to handle 'torch.", t,
-                "'");
+    MSA_REQUIRE(!is_inexact(t), Type,
+                "torch.iinfo() requires an integer input type. Use torch.finfo to handle 'torch.",
+                t, "'");
     MSA_REQUIRE(t != DType::Bool, Type, "torch.bool is not supported by torch.iinfo");
     return make(type, t);
   });
@@ -63,12 +72,18 @@ PyObject* bits(PyObject* self, void*) {
   DType t = to_real(dtype_value(self));
   return PyLong_FromSize_t(size_bytes(t) * 8);
 }
-PyObject* dtype_name(PyObject* self, void*) { return PyUnicode_FromString(info(dtype_value(self)).name.data()); }
+PyObject* dtype_name(PyObject* self, void*) {
+  return PyUnicode_FromString(info(dtype_value(self)).name.data());
+}
 PyObject* float_max(PyObject* self, void*) { return PyFloat_FromDouble(limits_of(self).max); }
 PyObject* float_min(PyObject* self, void*) { return PyFloat_FromDouble(-limits_of(self).max); }
 PyObject* eps(PyObject* self, void*) { return PyFloat_FromDouble(limits_of(self).eps); }
-PyObject* tiny(PyObject* self, void*) { return PyFloat_FromDouble(limits_of(self).smallest_normal); }
-PyObject* resolution(PyObject* self, void*) { return PyFloat_FromDouble(limits_of(self).resolution); }
+PyObject* tiny(PyObject* self, void*) {
+  return PyFloat_FromDouble(limits_of(self).smallest_normal);
+}
+PyObject* resolution(PyObject* self, void*) {
+  return PyFloat_FromDouble(limits_of(self).resolution);
+}
 
 PyObject* int_max(PyObject* self, void*) {
   const DTypeInfo& d = info(dtype_value(self));
@@ -76,23 +91,25 @@ PyObject* int_max(PyObject* self, void*) {
 }
 PyObject* int_min(PyObject* self, void*) {
   const DTypeInfo& d = info(dtype_value(self));
-  return PyLong_FromLongLong(d.is_signed ? -(static_cast<long long>(~0ull >> (65 - 8 * d.size_bytes))) - 1 : 0);
+  return PyLong_FromLongLong(
+      d.is_signed ? -(static_cast<long long>(~0ull >> (65 - 8 * d.size_bytes))) - 1 : 0);
 }
 
 PyObject* finfo_repr(PyObject* self) {
   FloatLimits l = limits_of(self);
   char text[320];
   snprintf(text, sizeof text,
-           "finfo(resolution=%g, min=%g, max=%g, eps=%g, smallest_normal=%g, tiny=%g, dtype=%s)", l.resolution, -l.max,
-           l.max, l.eps, l.smallest_normal, l.smallest_normal, info(dtype_value(self)).name.data());
+           "finfo(resolution=%g, min=%g, max=%g, eps=%g, smallest_normal=%g, tiny=%g, dtype=%s)",
+           l.resolution, -l.max, l.max, l.eps, l.smallest_normal, l.smallest_normal,
+           info(dtype_value(self)).name.data());
   return PyUnicode_FromString(text);
 }
 
 PyObject* iinfo_repr(PyObject* self) {
   Owned low(int_min(self, nullptr)), high(int_max(self, nullptr));
   char text[120];
-  snprintf(text, sizeof text, "iinfo(min=%g, max=%g, dtype=%s)", PyLong_AsDouble(low.get()), PyLong_AsDouble(high.get()),
-           info(dtype_value(self)).name.data());
+  snprintf(text, sizeof text, "iinfo(min=%g, max=%g, dtype=%s)", PyLong_AsDouble(low.get()),
+           PyLong_AsDouble(high.get()), info(dtype_value(self)).name.data());
   return PyUnicode_FromString(text);
 }
 
@@ -120,7 +137,8 @@ PyGetSetDef iinfo_getters[] = {
     {},
 };
 
-PyTypeObject info_type(const char* name, newfunc construct, reprfunc repr, PyGetSetDef* getters, const char* doc) {
+PyTypeObject info_type(const char* name, newfunc construct, reprfunc repr, PyGetSetDef* getters,
+                       const char* doc) {
   PyTypeObject t = blank_type();
   t.tp_name = name;
   t.tp_basicsize = sizeof(DTypeObject);
@@ -134,8 +152,10 @@ PyTypeObject info_type(const char* name, newfunc construct, reprfunc repr, PyGet
   return t;
 }
 
-PyTypeObject finfo_type = info_type("torch.finfo", new_finfo, finfo_repr, finfo_getters, "Limits of a floating dtype.");
-PyTypeObject iinfo_type = info_type("torch.iinfo", new_iinfo, iinfo_repr, iinfo_getters, "Limits of an integer dtype.");
+PyTypeObject finfo_type =
+    info_type("torch.finfo", new_finfo, finfo_repr, finfo_getters, "Limits of a floating dtype.");
+PyTypeObject iinfo_type =
+    info_type("torch.iinfo", new_iinfo, iinfo_repr, iinfo_getters, "Limits of an integer dtype.");
 
 }  // namespace
 

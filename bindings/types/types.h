@@ -1,4 +1,5 @@
-// PyTorch's small value types: dtype, device, Size, memory_format, layout, and the results' named tuples.
+// PyTorch's small value types: dtype, device, Size, memory_format, layout, and the results' named
+// tuples.
 #pragma once
 #include "bindings/common.h"
 #include "core/dispatch/op_info.h"
@@ -9,8 +10,7 @@
 namespace msa::py {
 
 struct DTypeObject {
-  PyObject_HEAD
-  DType value;
+  PyObject_HEAD DType value;
 };
 extern PyTypeObject dtype_type;
 PyObject* dtype_object(DType t);  // borrowed: there is one for each dtype
@@ -20,8 +20,7 @@ inline DType dtype_value(PyObject* o) { return reinterpret_cast<DTypeObject*>(o)
 bool to_dtype(PyObject* o, DType& out);
 
 struct DeviceObject {
-  PyObject_HEAD
-  Device value;
+  PyObject_HEAD Device value;
 };
 extern PyTypeObject device_type;
 PyObject* device_object(Device d);  // new reference
@@ -35,8 +34,7 @@ PyObject* size_object(DimsView dims);  // new reference: torch.Size
 
 // A named constant: torch.channels_last, torch.strided.
 struct ConstantObject {
-  PyObject_HEAD
-  const char* name;
+  PyObject_HEAD const char* name;
   int value;
 };
 extern PyTypeObject memory_format_type, layout_type;
@@ -47,7 +45,9 @@ inline bool is_layout(PyObject* o) { return Py_IS_TYPE(o, &layout_type); }
 inline MemoryFormat memory_format_value(PyObject* o) {
   return static_cast<MemoryFormat>(reinterpret_cast<ConstantObject*>(o)->value);
 }
-inline int layout_value(PyObject* o) { return reinterpret_cast<ConstantObject*>(o)->value; }  // 0: strided
+inline int layout_value(PyObject* o) {
+  return reinterpret_cast<ConstantObject*>(o)->value;
+}  // 0: strided
 
 // The named tuple type of a row with result names; null for other rows.
 PyTypeObject* result_type_of(const OpInfo& op);
