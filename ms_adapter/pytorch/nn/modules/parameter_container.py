@@ -32,6 +32,8 @@ def _describe(items, kind):
 class ParameterList(Module):
     """A list of parameters; plain tensors put into it become parameters."""
 
+    __module__ = __name__.replace("parameter_container", "container")  # as pickles know it
+
     def __init__(self, values=None):
         super().__init__()
         self._size = 0
@@ -86,6 +88,8 @@ class ParameterList(Module):
 
 class ParameterDict(Module):
     """A dictionary of parameters; plain tensors put into it become parameters."""
+
+    __module__ = __name__.replace("parameter_container", "container")  # as pickles know it
 
     def __init__(self, parameters=None):
         super().__init__()

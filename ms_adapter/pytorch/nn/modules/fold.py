@@ -1,57 +1,9 @@
-"""Modules that move elements about: pixel and channel shuffles, unfolding windows and folding them back."""
+"""Windows as columns, and back."""
 
 from .. import functional as F
 from .module import Module
 
-__all__ = ["ChannelShuffle", "Fold", "PixelShuffle", "PixelUnshuffle", "Unfold"]
-
-
-class PixelShuffle(Module):
-    """(..., C r^2, H, W) to (..., C, H r, W r)."""
-
-    __constants__ = ["upscale_factor"]
-
-    def __init__(self, upscale_factor):
-        super().__init__()
-        self.upscale_factor = upscale_factor
-
-    def forward(self, input):
-        return F.pixel_shuffle(input, self.upscale_factor)
-
-    def extra_repr(self):
-        return f"upscale_factor={self.upscale_factor}"
-
-
-class PixelUnshuffle(Module):
-    """(..., C, H r, W r) to (..., C r^2, H, W)."""
-
-    __constants__ = ["downscale_factor"]
-
-    def __init__(self, downscale_factor):
-        super().__init__()
-        self.downscale_factor = downscale_factor
-
-    def forward(self, input):
-        return F.pixel_unshuffle(input, self.downscale_factor)
-
-    def extra_repr(self):
-        return f"downscale_factor={self.downscale_factor}"
-
-
-class ChannelShuffle(Module):
-    """Interleaves the channels of ``groups`` groups."""
-
-    __constants__ = ["groups"]
-
-    def __init__(self, groups):
-        super().__init__()
-        self.groups = groups
-
-    def forward(self, input):
-        return F.channel_shuffle(input, self.groups)
-
-    def extra_repr(self):
-        return f"groups={self.groups}"
+__all__ = ["Fold", "Unfold"]
 
 
 class _Windows(Module):
