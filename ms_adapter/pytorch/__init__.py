@@ -59,7 +59,6 @@ from ._basics import (
     use_deterministic_algorithms,
 )
 from . import autograd, functional, random, storage, utils
-from .random import fork_rng
 from .functional import broadcast_shapes, broadcast_tensors
 from .storage import TypedStorage
 from ._tensor_str import set_printoptions

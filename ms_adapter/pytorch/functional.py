@@ -20,8 +20,8 @@ def broadcast_shapes(*shapes):
                 raise RuntimeError(f"broadcast_shapes: sizes must not be negative, got {shape}")
             if size != 1 and result[place] not in (1, size):
                 raise RuntimeError(
-                    f"broadcast_shapes: shape mismatch: {', '.join(map(str, given))} cannot be broadcast to a "
-                    f"single shape: dimension {place} is {result[place]} and {size}"
+                    f"broadcast_shapes: shape mismatch: {', '.join(map(str, given))} cannot be broadcast to "
+                    f"a single shape: dimension {place} is {result[place]} and {size}"
                 )
             if size != 1:
                 result[place] = size

@@ -26,6 +26,9 @@ def _stem(dtype):
     return _STEMS.get(str(dtype).removeprefix("torch."))
 
 
+_UNSIGNED = {torch.uint16: "UInt16", torch.uint32: "UInt32", torch.uint64: "UInt64"}  # no storage classes
+
+
 def has_typed_class(dtype):
     """Whether files write a tensor of this dtype over a typed storage (the unsigned ones above 8 bits are
     not).
@@ -35,7 +38,7 @@ def has_typed_class(dtype):
 
 def tensor_type_name(tensor):
     """The old name of a tensor's type, as "torch.FloatTensor"."""
-    stem = _stem(tensor.dtype)
+    stem = _stem(tensor.dtype) or _UNSIGNED.get(tensor.dtype)
     if stem is None:
         raise RuntimeError(f"Tensor.type: {tensor.dtype} has no old type name; use tensor.dtype.")
     where = "" if tensor.device.type == "cpu" else f"{tensor.device.type}."

@@ -5,7 +5,8 @@ import warnings
 import ms_adapter.pytorch as torch
 
 from ... import _operators
-from .._reduction import get_enum, resolve
+from .._reduction import get_enum as _get_enum
+from .._reduction import resolve as _resolve
 
 _rows = _operators.Rows("nn.functional")
 
@@ -26,13 +27,13 @@ def cross_entropy(
     >>> cross_entropy(torch.zeros(1, 2), torch.tensor([0]))
     tensor(0.6931)
     """
-    reduction = get_enum(resolve(size_average, reduce, reduction))
+    reduction = _get_enum(_resolve(size_average, reduce, reduction))
     return _rows.cross_entropy_loss(input, target, weight, reduction, ignore_index, label_smoothing)
 
 
 def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean"):
     """The negative log likelihood: ``-input`` (N, C, ...) at the class indices ``target`` (N, ...)."""
-    reduction = get_enum(resolve(size_average, reduce, reduction))
+    reduction = _get_enum(_resolve(size_average, reduce, reduction))
     return _rows.nll_loss_nd(input, target, weight, reduction, ignore_index)
 
 
@@ -66,25 +67,25 @@ def _weighted(errors, weight, reduction, total_weight):
 
 def mse_loss(input, target, size_average=None, reduce=None, reduction="mean", weight=None):
     """The squared differences of ``input`` and ``target``, their mean by default."""
-    reduction = resolve(size_average, reduce, reduction)
+    reduction = _resolve(size_average, reduce, reduction)
     input, target = _to_one_shape(input, target)
     if weight is None:
-        return _rows.mse_loss(input, target, get_enum(reduction))
+        return _rows.mse_loss(input, target, _get_enum(reduction))
     return _weighted(torch.pow(input - target, 2), weight, reduction, torch.sum(weight))
 
 
 def l1_loss(input, target, size_average=None, reduce=None, reduction="mean", weight=None):
     """The absolute differences of ``input`` and ``target``, their mean by default."""
-    reduction = resolve(size_average, reduce, reduction)
+    reduction = _resolve(size_average, reduce, reduction)
     input, target = _to_one_shape(input, target)
     if weight is None:
-        return _rows.l1_loss(input, target, get_enum(reduction))
+        return _rows.l1_loss(input, target, _get_enum(reduction))
     return _weighted(torch.abs(input - target), weight, reduction, torch.sum(weight))
 
 
 def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mean", beta=1.0):
     """Squared differences below ``beta``, absolute ones above."""
-    reduction = get_enum(resolve(size_average, reduce, reduction))
+    reduction = _get_enum(_resolve(size_average, reduce, reduction))
     input, target = _to_one_shape(input, target)
     if beta == 0.0:
         return _rows.l1_loss(input, target, reduction)
@@ -95,13 +96,13 @@ def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
     """Squared differences below ``delta``, linear ones above."""
     input, target = _to_one_shape(input, target)
     if weight is None:
-        return _rows.huber_loss(input, target, get_enum(reduction), delta)
-    return _weighted(_rows.huber_loss(input, target, get_enum("none"), delta), weight, reduction, None)
+        return _rows.huber_loss(input, target, _get_enum(reduction), delta)
+    return _weighted(_rows.huber_loss(input, target, _get_enum("none"), delta), weight, reduction, None)
 
 
 def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=None, reduction="mean"):
     """The cross entropy of probabilities ``input`` against ``target``, both in [0, 1]."""
-    reduction = get_enum(resolve(size_average, reduce, reduction))
+    reduction = _get_enum(_resolve(size_average, reduce, reduction))
     if target.size() != input.size():
         raise ValueError(
             f"Using a target size ({target.size()}) that is different to the input size ({input.size()}) is "
@@ -119,7 +120,7 @@ def binary_cross_entropy_with_logits(
     """The cross entropy of ``sigmoid(input)`` against ``target``, computed as one so that it does not
     overflow.
     """
-    reduction = get_enum(resolve(size_average, reduce, reduction))
+    reduction = _get_enum(_resolve(size_average, reduce, reduction))
     if target.size() != input.size():
         raise ValueError(f"Target size ({target.size()}) must be the same as input size ({input.size()})")
     return torch.binary_cross_entropy_with_logits(input, target, weight, pos_weight, reduction)
@@ -127,7 +128,7 @@ def binary_cross_entropy_with_logits(
 
 def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_target=False):
     """The Kullback-Leibler divergence of ``target`` from the log-probabilities ``input``."""
-    reduction = resolve(size_average, reduce, reduction)
+    reduction = _resolve(size_average, reduce, reduction)
     if reduction == "mean":
         warnings.warn(
             "reduction: 'mean' divides the total loss by both the batch size and the support size. "
@@ -136,7 +137,7 @@ def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_
             stacklevel=2,
         )
     batchmean = reduction == "batchmean"
-    loss = torch.kl_div(input, target, get_enum("sum" if batchmean else reduction), log_target=log_target)
+    loss = torch.kl_div(input, target, _get_enum("sum" if batchmean else reduction), log_target=log_target)
     return loss / input.size()[0] if batchmean and input.dim() != 0 else loss
 
 
@@ -146,26 +147,26 @@ def poisson_nll_loss(
     """The negative log likelihood of counts ``target`` under Poisson rates ``input`` (their logarithms by
     default).
     """
-    reduction = get_enum(resolve(size_average, reduce, reduction))
+    reduction = _get_enum(_resolve(size_average, reduce, reduction))
     return torch.poisson_nll_loss(input, target, log_input, full, eps, reduction)
 
 
 def hinge_embedding_loss(input, target, margin=1.0, size_average=None, reduce=None, reduction="mean"):
     """``input`` where ``target`` is 1, ``max(0, margin - input)`` where it is -1."""
-    reduction = get_enum(resolve(size_average, reduce, reduction))
+    reduction = _get_enum(_resolve(size_average, reduce, reduction))
     return torch.hinge_embedding_loss(input, target, margin, reduction)
 
 
 def soft_margin_loss(input, target, size_average=None, reduce=None, reduction="mean"):
     """``log(1 + exp(-target * input))``."""
-    return _rows.soft_margin_loss(input, target, get_enum(resolve(size_average, reduce, reduction)))
+    return _rows.soft_margin_loss(input, target, _get_enum(_resolve(size_average, reduce, reduction)))
 
 
 def margin_ranking_loss(input1, input2, target, margin=0, size_average=None, reduce=None, reduction="mean"):
     """``max(0, -target * (input1 - input2) + margin)``: the first should rank higher where ``target`` is
     1.
     """
-    reduction = get_enum(resolve(size_average, reduce, reduction))
+    reduction = _get_enum(_resolve(size_average, reduce, reduction))
     if not input1.dim() == input2.dim() == target.dim():
         raise RuntimeError(
             "margin_ranking_loss : All input tensors should have same dimension but got sizes: "
@@ -176,7 +177,7 @@ def margin_ranking_loss(input1, input2, target, margin=0, size_average=None, red
 
 def cosine_embedding_loss(input1, input2, target, margin=0, size_average=None, reduce=None, reduction="mean"):
     """``1 - cos`` where ``target`` is 1, ``max(0, cos - margin)`` where it is -1."""
-    reduction = get_enum(resolve(size_average, reduce, reduction))
+    reduction = _get_enum(_resolve(size_average, reduce, reduction))
     return torch.cosine_embedding_loss(input1, input2, target, margin, reduction)
 
 
@@ -193,7 +194,7 @@ def triplet_margin_loss(
     reduction="mean",
 ):
     """``max(0, d(anchor, positive) - d(anchor, negative) + margin)`` with the p-norm as distance."""
-    reduction = get_enum(resolve(size_average, reduce, reduction))
+    reduction = _get_enum(_resolve(size_average, reduce, reduction))
     if margin <= 0:
         raise ValueError(f"margin must be greater than 0, got {margin}")
     return torch.triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, reduction)

@@ -5,7 +5,8 @@ import math
 import ms_adapter.pytorch as torch
 
 from ... import _operators
-from .._reduction import get_enum, resolve
+from .._reduction import get_enum as _get_enum
+from .._reduction import resolve as _resolve
 
 _rows = _operators.Rows("nn.functional")
 
@@ -59,12 +60,12 @@ def multilabel_margin_loss(input, target, size_average=None, reduce=None, reduct
     """The margin of each wrong class of (N, C) against each right one; ``target`` lists those, -1 ends the
     list.
     """
-    return _rows.multilabel_margin_loss(input, target, get_enum(resolve(size_average, reduce, reduction)))
+    return _rows.multilabel_margin_loss(input, target, _get_enum(_resolve(size_average, reduce, reduction)))
 
 
 def multilabel_soft_margin_loss(input, target, weight=None, size_average=None, reduce=None, reduction="mean"):
     """The mean over the classes of (N, C) of each class's own two-way cross entropy."""
-    reduction = resolve(size_average, reduce, reduction)
+    reduction = _resolve(size_average, reduce, reduction)
     log_sigmoid = torch.nn.functional.logsigmoid
     loss = -(target * log_sigmoid(input) + (1 - target) * log_sigmoid(-input))
     if weight is not None:
@@ -76,7 +77,7 @@ def multi_margin_loss(
     input, target, p=1, margin=1.0, weight=None, size_average=None, reduce=None, reduction="mean"
 ):
     """The margins, to the power ``p``, of the wrong classes of (N, C) against the right one."""
-    reduction = get_enum(resolve(size_average, reduce, reduction))
+    reduction = _get_enum(_resolve(size_average, reduce, reduction))
     if p not in (1, 2):
         raise ValueError("only p == 1 and p == 2 supported")
     if weight is not None and weight.dim() != 1:
@@ -110,5 +111,5 @@ def ctc_loss(
     log-probabilities.
     """
     return torch.ctc_loss(
-        log_probs, targets, input_lengths, target_lengths, blank, get_enum(reduction), zero_infinity
+        log_probs, targets, input_lengths, target_lengths, blank, _get_enum(reduction), zero_infinity
     )

@@ -42,4 +42,27 @@ from .rnn import *  # noqa: F403
 from .sparse import *  # noqa: F403
 from .transformer import *  # noqa: F403
 
+_FAMILIES = (
+    activation,
+    attention,
+    batchnorm,
+    channelshuffle,
+    container,
+    conv,
+    distance,
+    dropout,
+    flatten,
+    fold,
+    linear,
+    loss,
+    normalization,
+    padding,
+    pixelshuffle,
+    pooling,
+    rnn,
+    sparse,
+    transformer,
+)
 activation.MultiheadAttention = attention.MultiheadAttention  # where PyTorch has it
+
+__all__ = ["Module", *(name for family in _FAMILIES for name in family.__all__)]
