@@ -1,4 +1,5 @@
-// What the files of the autograd bindings share; the Python side is described in docs/contracts/autograd.md.
+// What the files of the autograd bindings share; the Python side is described in
+// docs/contracts/autograd.md.
 #pragma once
 #include "bindings/tensor/tensor.h"
 #include "core/autograd/engine.h"
@@ -10,14 +11,16 @@ namespace msa::py {
 // Adds the submodule `autograd`; needs the tensor type.
 void init_autograd(PyObject* module);
 
-// --- parts, each adding its functions and types to the submodule -----------------------------------
+// --- parts, each adding its functions and types to the submodule
+// -----------------------------------
 void init_nodes(PyObject* autograd);
 void init_hooks(PyObject* autograd);
 void init_modes(PyObject* autograd);
 void init_running(PyObject* autograd);
 void init_functions(PyObject* autograd);
 
-// --- nodes -----------------------------------------------------------------------------------------
+// --- nodes
+// -----------------------------------------------------------------------------------------
 bool is_node(PyObject* o);
 Node* node_of(PyObject* o);
 // The node's object; None for null. New reference.
@@ -45,14 +48,16 @@ struct FunctionNode final : Node {
 };
 FunctionNode* function_node(Node* node);  // null: another kind of node
 
-// --- hooks -----------------------------------------------------------------------------------------
+// --- hooks
+// -----------------------------------------------------------------------------------------
 int visit_hooks(const NodeHooks& hooks, visitproc visit, void* arg);
 uint64_t add_node_hook(Node& node, PyObject* function);
 uint64_t add_node_prehook(Node& node, PyObject* function);
 // hooks(pack, unpack) around saved tensors.
 Ref<SavedHooks> make_saved_hooks(PyObject* pack, PyObject* unpack);
 
-// --- arguments -------------------------------------------------------------------------------------
+// --- arguments
+// -------------------------------------------------------------------------------------
 void require_args(const char* who, Py_ssize_t given, Py_ssize_t least, Py_ssize_t most);
 Tensor& require_tensor(const char* who, PyObject* o);
 // Gradients as a tuple, None for undefined ones; and back.

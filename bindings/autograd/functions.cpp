@@ -17,8 +17,10 @@ FunctionNode* function_node(Node* node) { return dynamic_cast<FunctionNode*>(nod
 void FunctionNode::apply(Grads& in, Grads& out) {
   Owned args = tuple_of(in);
   Owned result = checked(PyObject_CallObject(vjp.get(), args.get()));
-  MSA_REQUIRE(PyTuple_Check(result.get()) && PyTuple_GET_SIZE(result.get()) == static_cast<Py_ssize_t>(out.size()),
-              Runtime, "function ", name_, " returned an incorrect number of gradients, expected ", out.size());
+  MSA_REQUIRE(PyTuple_Check(result.get()) &&
+                  PyTuple_GET_SIZE(result.get()) == static_cast<Py_ssize_t>(out.size()),
+              Runtime, "function ", name_, " returned an incorrect number of gradients, expected ",
+              out.size());
   for (size_t i = 0; i < out.size(); ++i) {
     PyObject* grad = PyTuple_GET_ITEM(result.get(), static_cast<Py_ssize_t>(i));
     if (grad != Py_None && next[i].node) read_gradient(name_.c_str(), grad, out[i]);
@@ -31,7 +33,8 @@ void FunctionNode::release_saved() {
 
 namespace {
 
-// --- what a custom function's outputs become --------------------------------------------------------------
+// --- what a custom function's outputs become
+// --------------------------------------------------------------
 
 bool contains(PyObject* tuple, PyObject* o) {
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); ++i)
@@ -64,7 +67,8 @@ void Application::changed_in_place(Tensor& t, bool is_input) const {
   if (!is_input)
     warn("Only input Tensors should be given to ctx.mark_dirty(): other outputs need no mark.");
   MSA_REQUIRE(!is_view(t) || PyTuple_GET_SIZE(outputs) == 1, Runtime,
-              "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot return "
+              "If your Function modifies inplace an input that is a view of another Tensor, your "
+              "Function cannot return "
               "more than one Tensor: change a clone of it.");
   rebase_history(t, node);
 }
@@ -77,7 +81,8 @@ Owned Application::output(PyObject* o) const {
   if (!node) return Owned::borrow(o);
   Tensor& t = require_tensor("record_function", o);
   const bool is_input = contains(inputs, o), is_dirty = contains(dirty, o);
-  if (contains(non_differentiable, o) || !is_inexact(t.dtype())) return without_gradient(o, is_input);
+  if (contains(non_differentiable, o) || !is_inexact(t.dtype()))
+    return without_gradient(o, is_input);
   if (is_dirty) {
     changed_in_place(t, is_input);
     return Owned::borrow(o);
@@ -100,7 +105,8 @@ PyObject* record_function(PyObject* const* args, Py_ssize_t n) {
   Application call{args[2], args[3], args[5], args[6], {}};
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(call.dirty); ++i)
     MSA_REQUIRE(contains(call.outputs, PyTuple_GET_ITEM(call.dirty, i)), Runtime,
-                "Some elements marked as dirty during the forward method were not returned as output. The inputs that "
+                "Some elements marked as dirty during the forward method were not returned as "
+                "output. The inputs that "
                 "are modified inplace must all be outputs of the Function.");
   const char* name = PyUnicode_AsUTF8(args[1]);
   if (!name) throw PythonError();
@@ -124,15 +130,16 @@ PyObject* record_function(PyObject* const* args, Py_ssize_t n) {
 
 PyMethodDef functions[] = {
     function<record_function>("record_function",
-                              "record_function(ctx, name, inputs, outputs, vjp, dirty, non_differentiable) -> (outputs, node)"),
+                              "record_function(ctx, name, inputs, outputs, vjp, dirty, "
+                              "non_differentiable) -> (outputs, node)"),
     {},
 };
 
-// --- SavedTensor -------------------------------------------------------------------------------------------
+// --- SavedTensor
+// -------------------------------------------------------------------------------------------
 
 struct SavedObject {
-  PyObject_HEAD
-  SavedTensor saved;
+  PyObject_HEAD SavedTensor saved;
   Ref<FunctionNode::Handle> owner;  // null unless the tensor is an output of that node
 };
 
@@ -147,7 +154,8 @@ PyObject* saved_new(PyTypeObject* type, PyObject* args, PyObject*) {
     SavedTensor saved(t, owner != nullptr, owner ? t->meta->output_nr : 0);
     Owned object = checked(type->tp_alloc(type, 0));
     new (&saved_of(object.get()).saved) SavedTensor(std::move(saved));
-    new (&saved_of(object.get()).owner) Ref<FunctionNode::Handle>(owner ? owner->handle : Ref<FunctionNode::Handle>());
+    new (&saved_of(object.get()).owner)
+        Ref<FunctionNode::Handle>(owner ? owner->handle : Ref<FunctionNode::Handle>());
     return object.release();
   });
 }
@@ -181,9 +189,11 @@ PyObject* saved_register_hooks(PyObject* self, PyObject* const* args, Py_ssize_t
 }
 
 PyMethodDef saved_methods[] = {
-    {"unpack", saved_unpack, METH_NOARGS, "The tensor; raises when it was changed in place since, or freed."},
+    {"unpack", saved_unpack, METH_NOARGS,
+     "The tensor; raises when it was changed in place since, or freed."},
     {"clear", saved_clear, METH_NOARGS, "Frees the tensor."},
-    {"register_hooks", fastcall(saved_register_hooks), METH_FASTCALL, "register_hooks(pack, unpack)"},
+    {"register_hooks", fastcall(saved_register_hooks), METH_FASTCALL,
+     "register_hooks(pack, unpack)"},
     {},
 };
 
@@ -191,10 +201,12 @@ PyType_Slot saved_slots[] = {
     {Py_tp_new, reinterpret_cast<void*>(saved_new)},
     {Py_tp_dealloc, reinterpret_cast<void*>(saved_dealloc)},
     {Py_tp_methods, saved_methods},
-    {Py_tp_doc, const_cast<char*>("SavedTensor(tensor, node=None): a tensor kept for backward; `node` made it.")},
+    {Py_tp_doc, const_cast<char*>(
+                    "SavedTensor(tensor, node=None): a tensor kept for backward; `node` made it.")},
     {0, nullptr},
 };
-PyType_Spec saved_spec{"torch._C._autograd.SavedTensor", sizeof(SavedObject), 0, Py_TPFLAGS_DEFAULT, saved_slots};
+PyType_Spec saved_spec{"torch._C._autograd.SavedTensor", sizeof(SavedObject), 0, Py_TPFLAGS_DEFAULT,
+                       saved_slots};
 
 }  // namespace
 

@@ -15,17 +15,17 @@ struct TensorHook final : Hook {
     if (!function) return;
     Owned arg(wrap(grads[0]));
     Owned result = checked(PyObject_CallOneArg(function.get(), arg.get()));
-    if (replaces && result.get() != Py_None)
-      read_gradient("a tensor hook", result.get(), grads[0]);
+    if (replaces && result.get() != Py_None) read_gradient("a tensor hook", result.get(), grads[0]);
   }
-  // An in-place change gives a tensor another node, so hooks are found by number, not by tensor.
+  // By number: an in-place change gives a tensor another node, from which its hooks are not found.
   static inline std::unordered_map<uint64_t, TensorHook*> live;
   Owned function;  // null: removed
   bool replaces;
   uint64_t id = 0;
 };
 
-PyObject* install(std::vector<NodeHooks::Numbered>& list, PyObject* function, bool replaces, uint32_t output) {
+PyObject* install(std::vector<NodeHooks::Numbered>& list, PyObject* function, bool replaces,
+                  uint32_t output) {
   Ref<TensorHook> hook(new TensorHook(function, replaces));
   hook->id = add_hook(list, Ref<Hook>(hook.get()), output);
   TensorHook::live[hook->id] = hook.get();
@@ -70,16 +70,18 @@ struct PackHooks final : SavedHooks {
   }
   Tensor unpack(void* packed) override {
     Owned result = checked(PyObject_CallOneArg(unpack_.get(), static_cast<PyObject*>(packed)));
-    MSA_REQUIRE(is_tensor(result.get()), Type,
-                "Output of saved tensor unpack_hook expected to be a Tensor but got result of type ",
-                Py_TYPE(result.get())->tp_name);
+    MSA_REQUIRE(
+        is_tensor(result.get()), Type,
+        "Output of saved tensor unpack_hook expected to be a Tensor but got result of type ",
+        Py_TYPE(result.get())->tp_name);
     return tensor_of(result.get());
   }
   void drop(void* packed) override { Py_DECREF(static_cast<PyObject*>(packed)); }
   Owned pack_, unpack_;
 };
 
-// --- module functions --------------------------------------------------------------------------------
+// --- module functions
+// --------------------------------------------------------------------------------
 
 PyObject* add_tensor_hook(PyObject* const* args, Py_ssize_t n) {
   require_args("add_tensor_hook", n, 2, 2);
@@ -91,7 +93,8 @@ PyObject* add_tensor_hook(PyObject* const* args, Py_ssize_t n) {
 PyObject* add_post_accumulate_hook(PyObject* const* args, Py_ssize_t n) {
   require_args("add_post_accumulate_hook", n, 2, 2);
   const Tensor& t = require_tensor("add_post_accumulate_hook", args[0]);
-  MSA_REQUIRE(t.is_leaf(), Runtime, "post accumulate grad hooks cannot be registered on non-leaf tensors");
+  MSA_REQUIRE(t.is_leaf(), Runtime,
+              "post accumulate grad hooks cannot be registered on non-leaf tensors");
   Ref<Node> node = hook_target(t);
   return install(node->ensure_hooks().post_accumulate, args[1], false, 0);
 }
@@ -131,18 +134,29 @@ PyObject* enable_hooks(PyObject* const*, Py_ssize_t) {
 }
 PyObject* hooks_disabled(PyObject* const*, Py_ssize_t) {
   const std::string& message = saved_hooks_disabled();
-  return message.empty() ? none() : PyUnicode_FromStringAndSize(message.data(), static_cast<Py_ssize_t>(message.size()));
+  return message.empty()
+             ? none()
+             : PyUnicode_FromStringAndSize(message.data(), static_cast<Py_ssize_t>(message.size()));
 }
 
 PyMethodDef functions[] = {
-    function<add_tensor_hook>("add_tensor_hook", "add_tensor_hook(tensor, fn) -> id: fn(grad) may return another gradient."),
-    function<add_post_accumulate_hook>("add_post_accumulate_hook", "add_post_accumulate_hook(tensor, fn) -> id: fn(tensor) after its grad was added to."),
-    function<remove_tensor_hook>("remove_tensor_hook", "remove_tensor_hook(tensor, id): unknown ids are ignored."),
-    function<push_hooks>("push_saved_hooks", "push_saved_hooks(pack, unpack): around all that is saved for backward from here on."),
+    function<add_tensor_hook>(
+        "add_tensor_hook",
+        "add_tensor_hook(tensor, fn) -> id: fn(grad) may return another gradient."),
+    function<add_post_accumulate_hook>(
+        "add_post_accumulate_hook",
+        "add_post_accumulate_hook(tensor, fn) -> id: fn(tensor) after its grad was added to."),
+    function<remove_tensor_hook>("remove_tensor_hook",
+                                 "remove_tensor_hook(tensor, id): unknown ids are ignored."),
+    function<push_hooks>(
+        "push_saved_hooks",
+        "push_saved_hooks(pack, unpack): around all that is saved for backward from here on."),
     function<pop_hooks>("pop_saved_hooks", "Takes back the innermost push_saved_hooks."),
-    function<disable_hooks>("disable_saved_hooks", "disable_saved_hooks(message): pushing hooks raises it."),
+    function<disable_hooks>("disable_saved_hooks",
+                            "disable_saved_hooks(message): pushing hooks raises it."),
     function<enable_hooks>("enable_saved_hooks", "Takes back disable_saved_hooks."),
-    function<hooks_disabled>("saved_hooks_disabled", "The message of disable_saved_hooks, or None."),
+    function<hooks_disabled>("saved_hooks_disabled",
+                             "The message of disable_saved_hooks, or None."),
     {},
 };
 
@@ -156,7 +170,8 @@ uint64_t add_node_prehook(Node& node, PyObject* f) {
 }
 
 Ref<SavedHooks> make_saved_hooks(PyObject* pack, PyObject* unpack) {
-  MSA_REQUIRE(PyCallable_Check(pack) && PyCallable_Check(unpack), Type, "saved-tensor hooks must be callable");
+  MSA_REQUIRE(PyCallable_Check(pack) && PyCallable_Check(unpack), Type,
+              "saved-tensor hooks must be callable");
   return Ref<SavedHooks>(new PackHooks(pack, unpack));
 }
 

@@ -34,17 +34,22 @@ PyObject* set_anomaly(PyObject* const* args, Py_ssize_t n) {
 }
 
 PyMethodDef functions[] = {
-    function<read_state<&ThreadState::grad_enabled>>("is_grad_enabled", "Whether operators record a graph in this thread."),
+    function<read_state<&ThreadState::grad_enabled>>(
+        "is_grad_enabled", "Whether operators record a graph in this thread."),
     function<set_grad_enabled>("set_grad_enabled", "set_grad_enabled(bool)"),
-    function<read_state<&ThreadState::inference_mode>>("is_inference_mode_enabled", "Whether new tensors are inference tensors."),
+    function<read_state<&ThreadState::inference_mode>>(
+        "is_inference_mode_enabled", "Whether new tensors are inference tensors."),
     function<set_inference_mode>("set_inference_mode", "set_inference_mode(bool)"),
-    function<read_state<&ThreadState::anomaly>>("is_anomaly_enabled", "Whether nodes remember where they were recorded."),
-    function<read_state<&ThreadState::anomaly_check_nan>>("is_anomaly_check_nan_enabled", "Whether anomaly mode looks for NaN."),
+    function<read_state<&ThreadState::anomaly>>("is_anomaly_enabled",
+                                                "Whether nodes remember where they were recorded."),
+    function<read_state<&ThreadState::anomaly_check_nan>>("is_anomaly_check_nan_enabled",
+                                                          "Whether anomaly mode looks for NaN."),
     function<set_anomaly>("set_anomaly", "set_anomaly(enabled, check_nan)"),
     {},
 };
 
-// --- anomaly mode: node->anomaly is the node's metadata dict ------------------------------------------
+// --- anomaly mode: node->anomaly is the node's metadata dict
+// ------------------------------------------
 
 // Anomaly mode must not change what the program does: its own errors are dropped.
 void capture_place(Node* node) {
@@ -52,7 +57,8 @@ void capture_place(Node* node) {
   if (traceback) stack = Owned(PyObject_CallMethod(traceback.get(), "format_stack", nullptr));
   Node* inducer = current_node();
   Owned parent(inducer ? node_object(inducer) : none());
-  if (metadata && stack && parent && PyDict_SetItemString(metadata.get(), "traceback_", stack.get()) == 0 &&
+  if (metadata && stack && parent &&
+      PyDict_SetItemString(metadata.get(), "traceback_", stack.get()) == 0 &&
       PyDict_SetItemString(metadata.get(), "parent_", parent.get()) == 0)
     node->anomaly = metadata.release();
   PyErr_Clear();
@@ -65,13 +71,17 @@ bool warn_place(PyObject* metadata, const char* before, const char* name, const 
   PyObject* stack = metadata ? PyDict_GetItemString(metadata, "traceback_") : nullptr;
   if (!stack) {
     PyErr_WarnFormat(PyExc_UserWarning, 1,
-                     "%s%s. No forward pass information available. Enable detect anomaly during forward pass for more "
+                     "%s%s. No forward pass information available. Enable detect anomaly during "
+                     "forward pass for more "
                      "information.",
                      before, name);
     return false;
   }
-  Owned empty(PyUnicode_FromString("")), lines(empty ? PyUnicode_Join(empty.get(), stack) : nullptr);
-  if (lines) PyErr_WarnFormat(PyExc_UserWarning, 1, "%s%s. Traceback of forward call that %s:\n%U", before, name, after, lines.get());
+  Owned empty(PyUnicode_FromString("")),
+      lines(empty ? PyUnicode_Join(empty.get(), stack) : nullptr);
+  if (lines)
+    PyErr_WarnFormat(PyExc_UserWarning, 1, "%s%s. Traceback of forward call that %s:\n%U", before,
+                     name, after, lines.get());
   return true;
 }
 
@@ -85,7 +95,8 @@ void report_place(const Node* node) {
     if (!parent || !is_node(parent)) break;
     node = node_of(parent);
     metadata = static_cast<PyObject*>(node->anomaly);
-    more = warn_place(metadata, "Previous calculation was induced by ", node->name(), "induced the previous calculation");
+    more = warn_place(metadata, "Previous calculation was induced by ", node->name(),
+                      "induced the previous calculation");
   }
   PyErr_Clear();
   PyErr_Restore(type, value, traceback);

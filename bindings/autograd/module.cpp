@@ -4,8 +4,8 @@
 namespace msa::py {
 
 void require_args(const char* who, Py_ssize_t given, Py_ssize_t least, Py_ssize_t most) {
-  MSA_REQUIRE(given >= least && given <= most, Type, who, "() takes ", least == most ? "" : "at most ", most,
-              " arguments, ", given, " given");
+  MSA_REQUIRE(given >= least && given <= most, Type, who, "() takes ",
+              least == most ? "" : "at most ", most, " arguments, ", given, " given");
 }
 
 Tensor& require_tensor(const char* who, PyObject* o) {
@@ -20,14 +20,22 @@ void read_gradient(const char* who, PyObject* o, Tensor& grad) {
     grad = Tensor();
     return;
   }
-  MSA_REQUIRE(is_tensor(o), Type, who, " must return a Tensor or None for a gradient, but returned '",
-              Py_TYPE(o)->tp_name, "'");
+  MSA_REQUIRE(is_tensor(o), Type, who,
+              " must return a Tensor or None for a gradient, but returned '", Py_TYPE(o)->tp_name,
+              "'");
   grad = tensor_of(o);
 }
 
 void init_autograd(PyObject* module) {
-  static PyModuleDef def{PyModuleDef_HEAD_INIT, "ms_adapter._C.autograd", "The native part of torch.autograd.", -1,
-                         nullptr, nullptr, nullptr, nullptr, nullptr};
+  static PyModuleDef def{PyModuleDef_HEAD_INIT,
+                         "ms_adapter._C.autograd",
+                         "The native part of torch.autograd.",
+                         -1,
+                         nullptr,
+                         nullptr,
+                         nullptr,
+                         nullptr,
+                         nullptr};
   Owned autograd = checked(PyModule_Create(&def));
   init_nodes(autograd.get());
   init_hooks(autograd.get());

@@ -13,8 +13,7 @@ namespace msa::py {
 namespace {
 
 struct NodeObject {
-  PyObject_HEAD
-  Ref<Node> node;  // node->python points back while this object lives
+  PyObject_HEAD Ref<Node> node;  // node->python points back while this object lives
   PyObject* weakrefs;
 };
 
@@ -59,7 +58,8 @@ int clear(PyObject* self) {
   return 0;
 }
 
-// --- attributes --------------------------------------------------------------------------------------
+// --- attributes
+// --------------------------------------------------------------------------------------
 
 PyObject* name(PyObject* self, PyObject*) { return PyUnicode_FromString(of(self).name()); }
 
@@ -82,7 +82,9 @@ PyObject* metadata(PyObject* self, void*) {
   return Py_XNewRef(static_cast<PyObject*>(node.anomaly));
 }
 
-PyObject* sequence_nr(PyObject* self, PyObject*) { return PyLong_FromUnsignedLongLong(of(self).sequence); }
+PyObject* sequence_nr(PyObject* self, PyObject*) {
+  return PyLong_FromUnsignedLongLong(of(self).sequence);
+}
 
 PyObject* context(PyObject* self, void*) {
   FunctionNode* f = function_node(&of(self));
@@ -95,7 +97,8 @@ PyObject* variable(PyObject* self, void*) {
   return guarded([&]() -> PyObject* {
     Tensor leaf = leaf_of(&of(self));
     if (leaf.defined()) return wrap(leaf);
-    PyErr_Format(PyExc_AttributeError, "'%s' object has no attribute 'variable'", Py_TYPE(self)->tp_name);
+    PyErr_Format(PyExc_AttributeError, "'%s' object has no attribute 'variable'",
+                 Py_TYPE(self)->tp_name);
     return nullptr;
   });
 }
@@ -116,15 +119,19 @@ PyObject* remove_hook_method(PyObject* self, PyObject* number) {
 PyMethodDef methods[] = {
     {"name", name, METH_NOARGS, "The node's name, such as 'AddBackward0'."},
     {"_sequence_nr", sequence_nr, METH_NOARGS, "Counts up over nodes; later ones run first."},
-    {"add_hook", add_hook_method, METH_O, "add_hook(fn) -> id: fn(grad_inputs, grad_outputs) after the node ran."},
-    {"add_prehook", add_prehook_method, METH_O, "add_prehook(fn) -> id: fn(grad_outputs) before the node runs."},
+    {"add_hook", add_hook_method, METH_O,
+     "add_hook(fn) -> id: fn(grad_inputs, grad_outputs) after the node ran."},
+    {"add_prehook", add_prehook_method, METH_O,
+     "add_prehook(fn) -> id: fn(grad_outputs) before the node runs."},
     {"remove_hook", remove_hook_method, METH_O, "remove_hook(id)"},
     {},
 };
 
 PyGetSetDef properties[] = {
-    {"next_functions", next_functions, nullptr, "The nodes that gradients go to: (node or None, its input's number).", nullptr},
-    {"metadata", metadata, nullptr, "A dict for notes; anomaly mode keeps the forward traceback here.", nullptr},
+    {"next_functions", next_functions, nullptr,
+     "The nodes that gradients go to: (node or None, its input's number).", nullptr},
+    {"metadata", metadata, nullptr,
+     "A dict for notes; anomaly mode keeps the forward traceback here.", nullptr},
     {"sequence_nr", [](PyObject* self, void*) { return sequence_nr(self, nullptr); }, nullptr,
      "Counts up over nodes; later ones run first.", nullptr},
     {"ctx", context, nullptr, "The context of an autograd.Function.", nullptr},
@@ -149,7 +156,9 @@ PyTypeObject* make_type(const char* name, PyTypeObject* base) {
   };
   if (base) slots[3] = {0, nullptr};
   PyType_Spec spec{name, sizeof(NodeObject), 0,
-                   Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
+                   Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_BASETYPE |
+                       Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                   slots};
   Owned bases = base ? checked(PyTuple_Pack(1, as_object(base))) : Owned();
   return as_type(checked(PyType_FromSpecWithBases(&spec, bases.get())).release());
 }
@@ -170,14 +179,16 @@ PyTypeObject* type_named(const char* name) {
 PyObject* install_node_methods(PyObject*, PyObject* attributes) {
   PyObject *key, *value;
   Py_ssize_t at = 0;
-  if (!PyDict_Check(attributes)) return PyErr_Format(PyExc_TypeError, "install_node_methods: expected a dict");
+  if (!PyDict_Check(attributes))
+    return PyErr_Format(PyExc_TypeError, "install_node_methods: expected a dict");
   while (PyDict_Next(attributes, &at, &key, &value))
     if (PyObject_SetAttr(as_object(node_type), key, value) < 0) return nullptr;
   return none();
 }
 
 PyMethodDef functions[] = {
-    {"install_node_methods", install_node_methods, METH_O, "install_node_methods(dict): attributes for all nodes."},
+    {"install_node_methods", install_node_methods, METH_O,
+     "install_node_methods(dict): attributes for all nodes."},
     {},
 };
 

@@ -9,13 +9,14 @@ namespace {
 // A tensor's edge, or that of a GradientEdge: a tuple (node, output_nr, ...).
 Edge edge_of(const char* who, PyObject* o) {
   if (is_tensor(o)) return gradient_edge(tensor_of(o));
-  MSA_REQUIRE(PyTuple_Check(o) && PyTuple_GET_SIZE(o) >= 2 && is_node(PyTuple_GET_ITEM(o, 0)), Type, who,
-              ": expected a Tensor or a GradientEdge, not ", Py_TYPE(o)->tp_name);
+  MSA_REQUIRE(PyTuple_Check(o) && PyTuple_GET_SIZE(o) >= 2 && is_node(PyTuple_GET_ITEM(o, 0)), Type,
+              who, ": expected a Tensor or a GradientEdge, not ", Py_TYPE(o)->tp_name);
   Node* node = node_of(PyTuple_GET_ITEM(o, 0));
   const long output = PyLong_AsLong(PyTuple_GET_ITEM(o, 1));
   if (PyErr_Occurred()) throw PythonError();
-  MSA_REQUIRE(output >= 0 && output < static_cast<long>(node->outputs.size()), Index, who, ": ", node->name(), " has ",
-              node->outputs.size(), " outputs, not one with number ", output);
+  MSA_REQUIRE(output >= 0 && output < static_cast<long>(node->outputs.size()), Index, who, ": ",
+              node->name(), " has ", node->outputs.size(), " outputs, not one with number ",
+              output);
   return {Ref<Node>(node), static_cast<uint32_t>(output)};
 }
 
@@ -36,8 +37,9 @@ Edge input_edge(PyObject* o, bool accumulate) {
 
 Owned results_tuple(const std::vector<Tensor>& grads, bool allow_unreachable) {
   for (size_t i = 0; i < grads.size(); ++i)
-    MSA_REQUIRE(grads[i].defined() || allow_unreachable, Runtime, "The differentiated Tensor at index ", i,
-                " appears to not have been used in the graph: allow_unused=True returns None for it.");
+    MSA_REQUIRE(
+        grads[i].defined() || allow_unreachable, Runtime, "The differentiated Tensor at index ", i,
+        " appears to not have been used in the graph: allow_unused=True returns None for it.");
   return checked(wrap_tuple(grads));
 }
 
@@ -46,14 +48,15 @@ PyObject* run(PyObject* const* args, Py_ssize_t n) {
   for (int i : {0, 1, 4})
     MSA_REQUIRE(PyTuple_Check(args[i]), Type, "run_backward: argument ", i, " must be a tuple");
   const bool allow_unreachable = args[5] == Py_True;
-  const BackwardOptions options{
-      .keep_graph = args[2] == Py_True, .create_graph = args[3] == Py_True, .accumulate = args[6] == Py_True};
+  const BackwardOptions options{.keep_graph = args[2] == Py_True,
+                                .create_graph = args[3] == Py_True,
+                                .accumulate = args[6] == Py_True};
 
   std::vector<Edge> roots, inputs;
   std::vector<Tensor> grads;
   const Py_ssize_t n_roots = PyTuple_GET_SIZE(args[0]);
-  MSA_REQUIRE(PyTuple_GET_SIZE(args[1]) == n_roots, Runtime, "got ", n_roots, " tensors and ", PyTuple_GET_SIZE(args[1]),
-              " gradients");
+  MSA_REQUIRE(PyTuple_GET_SIZE(args[1]) == n_roots, Runtime, "got ", n_roots, " tensors and ",
+              PyTuple_GET_SIZE(args[1]), " gradients");
   for (Py_ssize_t i = 0; i < n_roots; ++i) {
     roots.push_back(edge_of("backward", PyTuple_GET_ITEM(args[0], i)));
     MSA_REQUIRE(roots.back().node, Runtime, "element ", i,
@@ -94,7 +97,8 @@ PyObject* increment_version(PyObject* const* args, Py_ssize_t n) {
 
 PyMethodDef functions[] = {
     function<run>("run_backward",
-                  "run_backward(tensors, grad_tensors, keep_graph, create_graph, inputs, allow_unreachable, accumulate_grad)"),
+                  "run_backward(tensors, grad_tensors, keep_graph, create_graph, inputs, "
+                  "allow_unreachable, accumulate_grad)"),
     function<queue>("queue_callback", "queue_callback(fn): fn() when the running backward ends."),
     function<will_run_for>("will_run", "Whether the running backward reaches the tensor's node."),
     function<edge_node>("gradient_edge_node", "The node that the tensor's gradient flows to."),

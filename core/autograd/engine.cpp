@@ -1,5 +1,6 @@
 // The backward engine. All it must know of a node while running lies in the node itself, so a pass
-// over a small graph touches no heap; see docs/architecture.md for the order of hooks.
+// over a small graph touches no heap. What happens at a node, in order: tensor hooks, retain_grad,
+// prehooks, `apply`, fitting the results to the inputs, hooks, release of what was saved.
 #include "core/autograd/engine.h"
 
 #include <algorithm>
@@ -119,7 +120,8 @@ class Pass {
   // Marks all nodes of the graph as this pass's; false, with none marked, where another thread's
   // pass is using one of them.
   bool claim(std::span<const Edge> roots, std::span<const Edge> inputs);
-  std::vector<Tensor> run(std::span<const Edge> roots, std::vector<Tensor>& grads, size_t n_results);
+  std::vector<Tensor> run(std::span<const Edge> roots, std::vector<Tensor>& grads,
+                          size_t n_results);
 
   static thread_local Pass* innermost;
   static inline uint64_t passes = 0;

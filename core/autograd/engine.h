@@ -14,12 +14,12 @@ struct BackwardOptions {
 
 // Gradients of `roots` (weighted by `grads`) for each edge in `inputs`; with `inputs` empty, all
 // leaves accumulate. Undefined results mean unused. With `accumulate` and `inputs`, only what leads
-// to `inputs` runs and nothing is returned. Reentrant; a pass over nodes that another thread's pass is
-// using waits for it.
+// to `inputs` runs and nothing is returned. Reentrant; a pass over nodes that another thread's pass
+// is using waits for it.
 std::vector<Tensor> run_backward(std::span<const Edge> roots, std::vector<Tensor> grads,
                                  std::span<const Edge> inputs, const BackwardOptions& options);
 
-Node* current_node();  // of this thread's innermost running pass; null: none runs
+Node* current_node();             // of this thread's innermost running pass; null: none runs
 bool will_run(const Node* node);  // in that pass; raises when none runs
 // Runs `callback` once when this thread's innermost pass ends; raises when none runs.
 void queue_callback(std::function<void()> callback);

@@ -45,17 +45,20 @@ bool recording(TensorsView list) {
 
 void set_requires_grad(Tensor& t, bool value) {
   if (!t.is_leaf()) {
-    MSA_REQUIRE(value, Runtime,
-                "you can only change requires_grad flags of leaf variables. For a copy without history use "
-                "detach().");
+    MSA_REQUIRE(
+        value, Runtime,
+        "you can only change requires_grad flags of leaf variables. For a copy without history use "
+        "detach().");
     return;
   }
   if (t.requires_grad() == value) return;
-  MSA_REQUIRE(!value || is_inexact(t.dtype()), Runtime,
-              "only Tensors of floating point and complex dtype can require gradients, this one is ",
-              t.dtype(), ".");
+  MSA_REQUIRE(
+      !value || is_inexact(t.dtype()), Runtime,
+      "only Tensors of floating point and complex dtype can require gradients, this one is ",
+      t.dtype(), ".");
   MSA_REQUIRE(!value || !t->inference || thread_state.inference_mode, Runtime,
-              "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed: clone() it "
+              "Setting requires_grad=True on inference tensor outside InferenceMode is not "
+              "allowed: clone() it "
               "first.");
   ensure_meta(t.impl()).requires_grad = value;
 }
@@ -108,9 +111,10 @@ Tensor data_alias(const Tensor& t) {
 
 void set_data(Tensor& t, const Tensor& source) {
   const bool tracked = t.requires_grad();
-  MSA_REQUIRE(!tracked || is_inexact(source.dtype()), Runtime,
-              "data set to a tensor that requires gradients must be floating point or complex dtype, not ",
-              source.dtype(), ".");
+  MSA_REQUIRE(
+      !tracked || is_inexact(source.dtype()), Runtime,
+      "data set to a tensor that requires gradients must be floating point or complex dtype, not ",
+      source.dtype(), ".");
   const uint32_t version = t.version();
   TensorImpl& impl = *t.impl();
   impl.dtype = source.dtype();

@@ -40,7 +40,7 @@ Ref<Node> accumulator_of(TensorImpl* leaf);
 Tensor leaf_of(Node* node);  // undefined unless `node` is such an accumulator
 // The node whose NodeHooks are the tensor's; raises unless the tensor requires grad.
 Ref<Node> hook_target(const Tensor& t);
-void retain_grad(const Tensor& t);  // fills .grad of a non-leaf in backward
+void retain_grad(const Tensor& t);              // fills .grad of a non-leaf in backward
 void set_requires_grad(Tensor& t, bool value);  // raises as PyTorch does for non-leaves, integers
 
 // --- used by generated code --------------------------------------------------------------------
@@ -61,11 +61,12 @@ void rebase_history(Tensor& self, const Ref<Node>& node);
 // Raises unless `self` may be changed in place here (leaf, view rules, inference tensors).
 void check_inplace(std::string_view op, const Tensor& self, bool record);
 // A differentiable view of `input`, its base tracked; history is set by the caller.
-Tensor make_view(const Tensor& input, const Layout& layout, ViewOrigin origin = ViewOrigin::Default);
+Tensor make_view(const Tensor& input, const Layout& layout,
+                 ViewOrigin origin = ViewOrigin::Default);
 Tensor make_view(const Tensor& input, const Layout& layout, DType dtype, ViewOrigin origin);
-Tensor detach(const Tensor& t);      // shares storage and version, no history
-void detach_(Tensor& t);             // forgets its history; refuses views
-Tensor data_alias(const Tensor& t);  // `.data`: shares storage, counts its own versions
+Tensor detach(const Tensor& t);                  // shares storage and version, no history
+void detach_(Tensor& t);                         // forgets its history; refuses views
+Tensor data_alias(const Tensor& t);              // `.data`: shares storage, counts its own versions
 void set_data(Tensor& t, const Tensor& source);  // `t.data = source`
 // The view again, as recorded operators on `base`: strides and, for complex/real pairs, the dtype.
 Tensor replay_view(const Tensor& base, const Layout& view, DType dtype);

@@ -1,4 +1,5 @@
-// A node of the backward graph: what an operator leaves behind so that gradients can flow through it.
+// A node of the backward graph: what an operator leaves behind so that gradients can flow through
+// it.
 #pragma once
 #include <memory>
 
@@ -28,7 +29,7 @@ struct OutputMeta {
 // A callable on gradients, Python's or the core's. May replace them in place.
 struct Hook : Counted {
   virtual ~Hook() = default;
-  virtual void call(Grads& grads) = 0;                           // pre-hooks, tensor hooks
+  virtual void call(Grads& grads) = 0;                                    // pre-hooks, tensor hooks
   virtual void call_post(Grads& /*outputs*/, const Grads& /*inputs*/) {}  // Node.register_hook
   static void destroy(Hook* h) { delete h; }
 };
@@ -100,7 +101,7 @@ struct Node : Counted {
   bool explored = false;  // its edges have been counted
   bool runs() const { return wanted || captured; }
   Grads incoming;
-  Node* link = nullptr;   // in the list of nodes to free
+  Node* link = nullptr;  // in the list of nodes to free
 
   static uint64_t next_sequence;
 };

@@ -30,9 +30,10 @@ const std::string& saved_hooks_disabled() { return disabled_message; }
 SavedTensor::SavedTensor(const Tensor& t, bool is_output, uint32_t output_nr)
     : output_nr_(output_nr), is_output_(is_output) {
   if (!t.defined()) return;
-  MSA_REQUIRE(!t->inference, Runtime,
-              "Inference tensors cannot be saved for backward. Make a normal tensor of it with clone(), or "
-              "use torch.no_grad() instead of torch.inference_mode().");
+  MSA_REQUIRE(
+      !t->inference, Runtime,
+      "Inference tensors cannot be saved for backward. Make a normal tensor of it with clone(), or "
+      "use torch.no_grad() instead of torch.inference_mode().");
   version_ = t.version();
   is_output_ = is_output && is_inexact(t.dtype());
   if (__builtin_expect(!active_hooks.empty(), 0)) {
@@ -58,7 +59,8 @@ void SavedTensor::register_hooks(Ref<SavedHooks> hooks) {
   MSA_REQUIRE(!released_, Runtime, "register_hooks: the saved tensor has already been freed.");
   MSA_REQUIRE(!packed_, Runtime,
               "Calling register_hooks on a saved tensor whose hooks have already been set.");
-  MSA_REQUIRE(tensor_.defined(), Runtime, "Calling register_hooks on a saved tensor with value None.");
+  MSA_REQUIRE(tensor_.defined(), Runtime,
+              "Calling register_hooks on a saved tensor with value None.");
   Tensor t = std::move(tensor_);
   tensor_ = Tensor();
   pack(std::move(hooks), t);
@@ -80,10 +82,11 @@ void SavedTensor::swap(SavedTensor& o) noexcept {
 }
 
 Tensor SavedTensor::unpack(Node* owner, bool history) const {
-  MSA_REQUIRE(!released_, Runtime,
-              "Trying to backward through the graph a second time (or directly access saved tensors after "
-              "they have already been freed). They are freed by the first .backward() or autograd.grad(): "
-              "specify retain_graph=True there.");
+  MSA_REQUIRE(
+      !released_, Runtime,
+      "Trying to backward through the graph a second time (or directly access saved tensors after "
+      "they have already been freed). They are freed by the first .backward() or autograd.grad(): "
+      "specify retain_graph=True there.");
   if (packed_) {
     GradMode off(false);
     Tensor t = packed_->hooks->unpack(packed_->value);
@@ -114,7 +117,8 @@ void SavedTensor::complain_changed(Node* owner) const {
   std::string what = cat("[", tensor_, "]");
   if (maker) what += cat(", which is output ", output, " of ", maker->name(), ",");
   fail(ErrorKind::Runtime,
-       "one of the variables needed for gradient computation has been modified by an inplace operation: ",
+       "one of the variables needed for gradient computation has been modified by an inplace "
+       "operation: ",
        what, " is at version ", tensor_.version(), "; expected version ", version_,
        " instead. Hint: use the out-of-place operator, or find the place with "
        "torch.autograd.set_detect_anomaly(True).");

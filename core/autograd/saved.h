@@ -1,4 +1,5 @@
-// A tensor kept for backward: remembers its version and complains by name when it was changed since.
+// A tensor kept for backward: remembers its version and complains by name when it was changed
+// since.
 #pragma once
 #include "core/autograd/meta.h"
 

@@ -35,11 +35,10 @@ Tensor track_view(Tensor out, const Tensor& input, ViewOrigin origin) {
 
 // PyTorch's explanation of why a view's history cannot follow a change.
 [[noreturn, gnu::cold]] void refuse_view_change(const AutogradMeta& view, bool indirect) {
-  const char* changed =
-      indirect ? "its base or another view of its base has been" : "is being";
+  const char* changed = indirect ? "its base or another view of its base has been" : "is being";
   std::string text;
-  const bool in_mode = view.view_origin == ViewOrigin::NoGradMode ||
-                       view.view_origin == ViewOrigin::InferenceMode;
+  const bool in_mode =
+      view.view_origin == ViewOrigin::NoGradMode || view.view_origin == ViewOrigin::InferenceMode;
   const char* mode =
       view.view_origin == ViewOrigin::InferenceMode ? "inference mode" : "no_grad mode";
   if (in_mode && !view.grad_fn)
@@ -50,20 +49,24 @@ Tensor track_view(Tensor out, const Tensor& input, ViewOrigin origin) {
                " is a view of a view which was created in ", mode, " and ", changed,
                " modified inplace with grad mode enabled.");
   else
-    text = cat("Output ", view.output_nr, " of ", view.grad_fn ? view.grad_fn->name() : "a function",
-               " is a view and ", changed, " modified inplace.");
+    text =
+        cat("Output ", view.output_nr, " of ", view.grad_fn ? view.grad_fn->name() : "a function",
+            " is a view and ", changed, " modified inplace.");
   switch (view.view_origin) {
     case ViewOrigin::MultiOutput:
-      text += " Its function returns several views, which cannot be changed in place: use the "
-              "out-of-place operator.";
+      text +=
+          " Its function returns several views, which cannot be changed in place: use the "
+          "out-of-place operator.";
       break;
     case ViewOrigin::CustomFunction:
-      text += " It comes from a custom Function, whose backward the change would bypass: clone() the "
-              "output of the custom Function first.";
+      text +=
+          " It comes from a custom Function, whose backward the change would bypass: clone() the "
+          "output of the custom Function first.";
       break;
     default:
-      text += " Make the view and the change both inside that mode (untracked) or both outside "
-              "(tracked).";
+      text +=
+          " Make the view and the change both inside that mode (untracked) or both outside "
+          "(tracked).";
   }
   fail(ErrorKind::Runtime, text);
 }
@@ -89,8 +92,8 @@ Tensor replay_view(const Tensor& base, const Layout& view, DType dtype) {
     pairs.strides.push_back(1);
     return ops::view_as_complex(ops::as_strided(base, pairs.sizes, pairs.strides, pairs.offset));
   }
-  fail(ErrorKind::NotImplemented, "autograd: an in-place change through a view of ", base.dtype(), " as ",
-       dtype, " has no gradient; use the out-of-place operator.");
+  fail(ErrorKind::NotImplemented, "autograd: an in-place change through a view of ", base.dtype(),
+       " as ", dtype, " has no gradient; use the out-of-place operator.");
 }
 
 const Ref<Node>& grad_fn(const Tensor& t) {
@@ -118,9 +121,10 @@ void check_inplace(std::string_view op, const Tensor& self, bool record) {
   const bool tracked = self.requires_grad();
   if (m.base) {
     if (m.view_origin != ViewOrigin::Default) refuse_view_change(m, false);
-    MSA_REQUIRE(!tracked || !Tensor(m.base).is_leaf(), Runtime,
-                "a view of a leaf Variable that requires grad is being used in an in-place operation (", op,
-                "): use the out-of-place form, or torch.no_grad().");
+    MSA_REQUIRE(
+        !tracked || !Tensor(m.base).is_leaf(), Runtime,
+        "a view of a leaf Variable that requires grad is being used in an in-place operation (", op,
+        "): use the out-of-place form, or torch.no_grad().");
   }
   MSA_REQUIRE(!tracked || !self.is_leaf(), Runtime,
               "a leaf Variable that requires grad is being used in an in-place operation (", op,

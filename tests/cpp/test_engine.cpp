@@ -44,7 +44,9 @@ Tensor filled(std::initializer_list<float> values, bool requires_grad = false) {
   return t;
 }
 
-std::vector<float> values(const Tensor& t) { return {t.data<float>(), t.data<float>() + t.numel()}; }
+std::vector<float> values(const Tensor& t) {
+  return {t.data<float>(), t.data<float>() + t.numel()};
+}
 
 // A tensor whose history scales its inputs.
 Tensor scale(std::vector<Tensor> inputs, std::vector<double> factors,
@@ -65,7 +67,8 @@ std::vector<Tensor> gradients(const Tensor& root, std::vector<Tensor> inputs, bo
   const Edge edge = gradient_edge(root);
   std::vector<Edge> edges;
   for (Tensor& t : inputs) edges.push_back(gradient_edge(t));
-  return run_backward({&edge, 1}, {filled({1, 1})}, edges, {.keep_graph = keep, .accumulate = false});
+  return run_backward({&edge, 1}, {filled({1, 1})}, edges,
+                      {.keep_graph = keep, .accumulate = false});
 }
 
 }  // namespace
@@ -168,10 +171,11 @@ TEST_CASE("gradients are summed to a broadcast input; a wrong shape is refused b
   backward(scale({one}, {2}));
   CHECK(values(one->meta->grad) == std::vector<float>{4});
   Tensor three = filled({1, 2, 3}, true);
-  CHECK_THROWS_WITH_AS(backward(scale({three}, {1})),
-                       "Function ScaleBackward returned an invalid gradient at index 0 - got (2,) but expected "
-                       "shape compatible with (3,)",
-                       Error);
+  CHECK_THROWS_WITH_AS(
+      backward(scale({three}, {1})),
+      "Function ScaleBackward returned an invalid gradient at index 0 - got (2,) but expected "
+      "shape compatible with (3,)",
+      Error);
 }
 
 TEST_CASE("a buffer that the graph alone holds becomes .grad; a shared one is copied") {
@@ -212,16 +216,20 @@ TEST_CASE("a saved tensor complains when changed since, and when freed") {
   SavedTensor saved(x);
   CHECK(saved.unpack(nullptr).impl() == x.impl());
   x.bump_version();
-  CHECK_THROWS_WITH_AS(saved.unpack(nullptr), doctest::Contains("is at version 1; expected version 0"), Error);
+  CHECK_THROWS_WITH_AS(saved.unpack(nullptr),
+                       doctest::Contains("is at version 1; expected version 0"), Error);
   saved.reset();
-  CHECK_THROWS_WITH_AS(saved.unpack(nullptr), doctest::Contains("backward through the graph a second time"), Error);
+  CHECK_THROWS_WITH_AS(saved.unpack(nullptr),
+                       doctest::Contains("backward through the graph a second time"), Error);
 }
 
 TEST_CASE("in-place changes follow PyTorch's rules") {
   Tensor leaf = filled({1, 2}, true), other = filled({3, 4}, true);
-  CHECK_THROWS_WITH_AS(ops::mul_(leaf, other), doctest::Contains("a leaf Variable that requires grad"), Error);
+  CHECK_THROWS_WITH_AS(ops::mul_(leaf, other),
+                       doctest::Contains("a leaf Variable that requires grad"), Error);
   Tensor view = ops::select(leaf, 0, 0);
-  CHECK_THROWS_WITH_AS(ops::mul_(view, filled({2})), doctest::Contains("a view of a leaf Variable"), Error);
+  CHECK_THROWS_WITH_AS(ops::mul_(view, filled({2})), doctest::Contains("a view of a leaf Variable"),
+                       Error);
   Tensor parts = ops::unbind(ops::mul(leaf, other))[0];
   CHECK_THROWS_WITH_AS(ops::mul_(parts, parts), doctest::Contains("Output 0 of"), Error);
 }
