@@ -1,8 +1,12 @@
 // Loops of activation functions and their derivatives.
 #ifndef MSA_ISA
+#ifdef __x86_64__
+#include <immintrin.h>
+#endif
 #define MSA_KERNEL_FILE "kernels/cpu/elementwise/activation.cpp"
 #include "kernels/cpu/each_isa.h"
 #else
+#include "kernels/cpu/erf.inl"
 
 using Signed = Join<SmallInts, Floats>;
 
@@ -132,11 +136,11 @@ MSA_LOOPS(mish, Floats, []<class T>(const Scalar*) {
 
 // --- gelu ------------------------------------------------------------------------------------------
 MSA_LOOPS(gelu_erf, Floats, []<class T>(const Scalar*) {
-  return [](V<T> x) -> V<T> { return x * T(0.5) * (T(1) + sleef::erf(x * T(M_SQRT1_2))); };
+  return [](V<T> x) -> V<T> { return x * T(0.5) * (T(1) + error_function(x * T(M_SQRT1_2))); };
 })
 MSA_LOOPS(gelu_erf_backward, Floats, []<class T>(const Scalar*) {
   return [](V<T> grad, V<T> x) -> V<T> {
-    V<T> below = T(0.5) * (T(1) + sleef::erf(x * T(M_SQRT1_2)));
+    V<T> below = T(0.5) * (T(1) + error_function(x * T(M_SQRT1_2)));
     V<T> density = T(M_2_SQRTPI * M_SQRT1_2 * 0.5) * sleef::exp(x * x * T(-0.5));
     return grad * (below + x * density);
   };

@@ -97,14 +97,14 @@ MSA_LOOPS(fmax, Ordered, []<class T>(const Scalar*) {
 MSA_LOOPS(fmin, Ordered, []<class T>(const Scalar*) {
   return [](T a, T b) -> T { return a <= b || b != b ? a : b; };
 })
-MSA_LOOPS(clamp_min, RealNumbers, []<class T>(const Scalar*) {
+MSA_LOOPS(clamp_min, Ordered, []<class T>(const Scalar*) {
   return [](T a, T low) -> T { return larger(a, low); };
 })
-MSA_LOOPS(clamp_max, RealNumbers, []<class T>(const Scalar*) {
+MSA_LOOPS(clamp_max, Ordered, []<class T>(const Scalar*) {
   return [](T a, T high) -> T { return smaller(a, high); };
 })
 // A NaN bound gives NaN; where the bounds cross, the upper one holds.
-MSA_LOOPS(clamp_between, RealNumbers, []<class T>(const Scalar*) {
+MSA_LOOPS(clamp_between, Ordered, []<class T>(const Scalar*) {
   return [](T a, T low, T high) -> T { return smaller(larger(a, low), high); };
 })
 #endif

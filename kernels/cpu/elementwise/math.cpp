@@ -1,9 +1,13 @@
 // Loops of exponentials, logarithms, trigonometry, powers and rounding: SLEEF for real numbers, the C
 // library for complex ones.
 #ifndef MSA_ISA
+#ifdef __x86_64__
+#include <immintrin.h>
+#endif
 #define MSA_KERNEL_FILE "kernels/cpu/elementwise/math.cpp"
 #include "kernels/cpu/each_isa.h"
 #else
+#include "kernels/cpu/erf.inl"
 
 // --- one function for both kinds ------------------------------------------------------------------
 #define MSA_MATH(name)                                       \
@@ -104,7 +108,7 @@ MSA_LOOPS(sigmoid, Inexact, []<class T>(const Scalar*) {
 })
 
 MSA_LOOPS(erf, Floats, []<class T>(const Scalar*) {
-  return [](V<T> x) -> V<T> { return sleef::erf(x); };
+  return [](V<T> x) -> V<T> { return error_function(x); };
 })
 MSA_LOOPS(erfc, Floats, []<class T>(const Scalar*) {
   return [](V<T> x) -> V<T> { return sleef::erfc(x); };

@@ -1,12 +1,17 @@
 // Indexing with tensors, reading and writing: index, index_put, index_select, index_add.
 #include <cstring>
 
+#include "core/dispatch/elementwise.h"
 #include "core/base/lock.h"
 #include "core/rules/index.h"
 #include "generated/kernels.h"
 #include "kernels/cpu/contiguous.h"
 #include "kernels/cpu/index/offsets.h"
 #include "kernels/cpu/threads.h"
+
+namespace msa::cpu {
+extern const LoopTable* loops_add;
+}
 
 namespace msa::kernels {
 namespace {
@@ -99,6 +104,17 @@ void copy_places(const Places& p, const Tensor& indexed, const Tensor& other, Si
 
 // indexed += alpha * other, in order and on one thread, since places may repeat.
 void add_places(const Places& p, const Tensor& indexed, const Tensor& other, const Scalar& alpha) {
+  auto width = static_cast<int64_t>(p.after[0].size());
+  Loop add = cpu::loops_add->loops[static_cast<int>(indexed.dtype())];
+  if (p.run && add && width >= 8) {  // whole rows by the loops of `add`
+    auto item = static_cast<int64_t>(indexed.item_bytes());
+    for_rows(p, static_cast<char*>(indexed.data()), static_cast<char*>(other.data()), false, [&](char* x, char* y) {
+      char* data[] = {x, x, y};
+      const int64_t strides[] = {item, item, item, 0, 0, 0};
+      add(data, strides, width, 1, &alpha);
+    });
+    return;
+  }
   cpu::for_dtype(indexed.dtype(), [&]<class T>(T) {
     T factor = alpha.to<T>();
     for_rows(p, static_cast<char*>(indexed.data()), static_cast<char*>(other.data()), false, [&](char* x, char* y) {

@@ -12,7 +12,7 @@ struct Plain<bool> {
 };
 
 // Floating sums are folded in blocks and gathered in double: the error stays that of a pairwise sum.
-inline constexpr int64_t kFoldBlock = 1024, kFoldRows = 64;
+inline constexpr int64_t kFoldBlock = 4096, kFoldRows = 64;
 
 struct Plus {
   template <class A>
@@ -46,8 +46,9 @@ inline T fold_run(const char* in, int64_t step, int64_t n, const Map& map) {
           parts[k] = Combine::of(parts[k], map(v));
         }
       Vec whole = Combine::of(Combine::of(parts[0], parts[1]), Combine::of(parts[2], parts[3]));
+      for (int64_t half = lanes / 2; half > 0; half /= 2)
+        for (int64_t k = 0; k < half; ++k) whole[k] = Combine::of(T(whole[k]), T(whole[k + half]));
       T out = whole[0];
-      for (int k = 1; k < lanes; ++k) out = Combine::of(out, T(whole[k]));
       for (; i < n; ++i) out = Combine::of(out, map(reinterpret_cast<const T*>(in)[i]));
       return out;
     }
