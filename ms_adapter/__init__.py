@@ -1,3 +1,9 @@
 """ms_adapter: PyTorch's face on a C++ core of its own, with MindSpore as a device."""
 
+import os as _os
+
+# OpenMP reads this when the core loads it: idle threads sleep after some 50 us, not spin for milliseconds.
+if "OMP_WAIT_POLICY" not in _os.environ:
+    _os.environ.setdefault("GOMP_SPINCOUNT", "2000")
+
 __version__ = "0.1.0"

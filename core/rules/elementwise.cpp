@@ -17,8 +17,8 @@ OutSpec masked_fill(const Tensor& input, const Tensor& mask, const Tensor& value
               mask.dtype());
   MSA_REQUIRE(value.dim() == 0, Runtime, "masked_fill only supports a 0-dimensional value tensor, but got tensor with ",
               value.dim(), " dimension(s).");
-  MSA_REQUIRE(can_cast(value.dtype(), input.dtype()) || value->wrapped_number, Runtime, "masked_fill: value cannot be ",
-              "converted to type ", input.dtype(), " without overflow");
+  MSA_REQUIRE(!is_complex(value.dtype()) || is_complex(input.dtype()), Runtime,
+              "masked_fill: value cannot be converted to type ", input.dtype(), " without overflow");
   Dims sizes = broadcast_sizes("masked_fill", input.sizes(), mask.sizes());
   if (sizes == input.sizes()) return {sizes, input.dtype(), preserved_strides(input.sizes(), input.strides())};
   return {sizes, input.dtype()};

@@ -34,18 +34,20 @@ inline T fold_run(const char* in, int64_t step, int64_t n, const Map& map) {
     using Vec = V<T>;
     constexpr int64_t lanes = kLanes<T>;
     if (step == sizeof(T) && n >= 4 * lanes) {
-      Vec parts[4], v;
-      for (int k = 0; k < 4; ++k) {
-        __builtin_memcpy(&v, in + k * sizeof(Vec), sizeof v);
-        parts[k] = map(v);
-      }
+      auto at = [&](int64_t i, int64_t k) {
+        Vec v;
+        __builtin_memcpy(&v, in + i * static_cast<int64_t>(sizeof(T)) + k * static_cast<int64_t>(sizeof v), sizeof v);
+        return map(v);
+      };
+      Vec a = at(0, 0), b = at(0, 1), c = at(0, 2), d = at(0, 3);  // an array would live in memory
       int64_t i = 4 * lanes;
-      for (; i + 4 * lanes <= n; i += 4 * lanes)
-        for (int k = 0; k < 4; ++k) {
-          __builtin_memcpy(&v, in + i * sizeof(T) + k * sizeof(Vec), sizeof v);
-          parts[k] = Combine::of(parts[k], map(v));
-        }
-      Vec whole = Combine::of(Combine::of(parts[0], parts[1]), Combine::of(parts[2], parts[3]));
+      for (; i + 4 * lanes <= n; i += 4 * lanes) {
+        a = Combine::of(a, at(i, 0));
+        b = Combine::of(b, at(i, 1));
+        c = Combine::of(c, at(i, 2));
+        d = Combine::of(d, at(i, 3));
+      }
+      Vec whole = Combine::of(Combine::of(a, b), Combine::of(c, d));
       for (int64_t half = lanes / 2; half > 0; half /= 2)
         for (int64_t k = 0; k < half; ++k) whole[k] = Combine::of(T(whole[k]), T(whole[k + half]));
       T out = whole[0];
