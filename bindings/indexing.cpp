@@ -49,6 +49,7 @@ bool is_int_tensor(PyObject* o) {
 
 // How many dimensions of the tensor an entry uses up.
 int64_t dims_used(PyObject* o) {
+  if (PyLong_CheckExact(o) || PySlice_Check(o)) return 1;
   if (o == Py_None || o == Py_Ellipsis || PyBool_Check(o)) return 0;
   if (is_tensor(o) && (tensor_of(o).dtype() == DType::Bool || tensor_of(o).dtype() == DType::U8))
     return tensor_of(o).dim();

@@ -95,8 +95,10 @@ PyObject* make_module() {
   init_operators();
   init_storage(m);
   init_data();
+  init_make();
   init_numpy();
   init_dlpack();
+  init_query_functions(m);
   init_defaults();
   init_generator(m);
   init_autograd(m);

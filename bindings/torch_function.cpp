@@ -300,15 +300,19 @@ PyMethodDef default_hook_def = {"__torch_function__", keywords(default_hook),
 
 }  // namespace
 
+namespace {
+// Types that can have no hook, as most arguments are.
+bool is_basic(PyObject* o) {
+  return PyLong_CheckExact(o) || PySlice_Check(o) || o == Py_None || o == Py_Ellipsis ||
+         PyFloat_CheckExact(o) || PyBool_Check(o) || PyUnicode_CheckExact(o) ||
+         PyTuple_CheckExact(o) || PyList_CheckExact(o) || PyType_Check(o);
+}
+}  // namespace
+
 bool overrides_torch_function(PyObject* o) {
-  if (is_plain_tensor(o) || torch_function_state.all_off) return false;
-  PyTypeObject* type = Py_TYPE(o);
-  if (is_tensor(o)) return !torch_function_state.subclasses_off && hook_of(type);
-  if (PyLong_CheckExact(o) || PyFloat_CheckExact(o) || PyUnicode_CheckExact(o) ||
-      PyTuple_CheckExact(o) || PyList_CheckExact(o) || PyBool_Check(o) || o == Py_None ||
-      PyType_Check(o))
-    return false;
-  return !torch_function_state.subclasses_off && hook_of(type);
+  const TorchFunctionState& state = torch_function_state;
+  if (is_plain_tensor(o) || is_basic(o) || state.all_off || state.subclasses_off) return false;
+  return hook_of(Py_TYPE(o)) != nullptr;
 }
 
 PyObject* dispatch_torch_function(PyObject* function, const Arguments& given) {

@@ -202,32 +202,6 @@ bool is_array(PyObject* o) { return is_numpy_array(o); }
 // --- Python
 // ------------------------------------------------------------------------------------------------
 
-struct DataOptions {
-  OptDType dtype;
-  OptDevice device;
-  bool requires_grad = false;
-};
-
-DataOptions data_options(const char* who, PyObject* dtype, PyObject* device,
-                         PyObject* requires_grad) {
-  DataOptions o;
-  DType t;
-  Device d;
-  if (dtype && dtype != Py_None) {
-    MSA_REQUIRE(to_dtype(dtype, t), Type, who, "(): argument 'dtype' must be torch.dtype, not ",
-                Py_TYPE(dtype)->tp_name);
-    o.dtype = t;
-  }
-  if (device && device != Py_None) {
-    MSA_REQUIRE(to_device(device, d), Type, who, "(): argument 'device' must be torch.device, not ",
-                Py_TYPE(device)->tp_name);
-    o.device = d;
-  }
-  MSA_REQUIRE(!requires_grad || to_bool(requires_grad, o.requires_grad), Type, who,
-              "(): argument 'requires_grad' must be bool");
-  return o;
-}
-
 PyObject* tensor(const Arguments& given) {
   PyObject* slot[5];
   take_arguments("tensor", given, {"data", "dtype", "device", "requires_grad", "pin_memory"}, slot,
@@ -264,6 +238,26 @@ PyMethodDef functions[] = {
 };
 
 }  // namespace
+
+DataOptions data_options(const char* who, PyObject* dtype, PyObject* device,
+                         PyObject* requires_grad) {
+  DataOptions o;
+  DType t;
+  Device d;
+  if (dtype && dtype != Py_None) {
+    MSA_REQUIRE(to_dtype(dtype, t), Type, who, "(): argument 'dtype' must be torch.dtype, not ",
+                Py_TYPE(dtype)->tp_name);
+    o.dtype = t;
+  }
+  if (device && device != Py_None) {
+    MSA_REQUIRE(to_device(device, d), Type, who, "(): argument 'device' must be torch.device, not ",
+                Py_TYPE(device)->tp_name);
+    o.device = d;
+  }
+  MSA_REQUIRE(!requires_grad || to_bool(requires_grad, o.requires_grad), Type, who,
+              "(): argument 'requires_grad' must be bool");
+  return o;
+}
 
 Tensor tensor_from_data(PyObject* data, OptDType dtype, OptDevice device) {
   if (is_tensor(data)) {

@@ -108,6 +108,25 @@ PyObject* is_set_to(PyObject* self, const Arguments& given) {
                  a.strides() == b.strides());
 }
 
+PyObject* is_same_size(PyObject* self, const Arguments& given) {
+  PyObject* other;
+  take_arguments("is_same_size", given, {"other"}, &other);
+  MSA_REQUIRE(other && is_tensor(other), Type, "is_same_size(): argument 'other' must be Tensor");
+  return boolean(of(self).sizes() == of(other).sizes());
+}
+
+PyObject* is_nonzero(const Tensor& t) {
+  MSA_REQUIRE(t.numel() == 1, Runtime, "Boolean value of Tensor with ",
+              t.numel() ? "more than one value" : "no values", " is ambiguous");
+  return boolean(item(t).to<bool>());
+}
+
+// Conjugation and negation are never pending, so there is nothing to resolve.
+PyObject* itself(PyObject* self, const Arguments& given) {
+  take_arguments("resolve_conj", given, {}, nullptr);
+  return Py_NewRef(self);
+}
+
 PyObject* record_stream(PyObject*, const Arguments&) { return none(); }
 
 }  // namespace
@@ -141,8 +160,22 @@ PyMethodDef tensor_methods[] = {
     method<"is_contiguous", is_contiguous>(
         "is_contiguous(memory_format=...): whether elements lie in order."),
     method<"is_set_to", is_set_to>("Whether both tensors are the same view of one storage."),
+    plain_method<"is_nonzero", is_nonzero>("Whether the one element is not zero."),
+    method<"is_same_size", is_same_size>("is_same_size(other): whether the sizes are equal."),
+    method<"resolve_conj", itself>("The tensor itself."),
+    method<"resolve_neg", itself>("The tensor itself."),
     method<"record_stream", record_stream>("Does nothing: there are no streams here."),
     {},
 };
+
+void init_query_functions(PyObject* module) {
+  constexpr const char* kNames[] = {
+      "numel",        "is_floating_point", "is_complex",   "is_signed",  "is_conj",
+      "is_neg",       "is_inference",      "is_nonzero",   "get_device", "detach",
+      "is_same_size", "detach_",           "resolve_conj", "resolve_neg"};
+  for (const char* name : kNames)
+    checked(
+        PyModule_AddObjectRef(module, name, PyDict_GetItemString(tensor_base_type.tp_dict, name)));
+}
 
 }  // namespace msa::py

@@ -11,6 +11,7 @@ extern PyMethodDef tensor_value_methods[];  // item, tolist, numpy
 extern PyMethodDef tensor_subclass_methods[];
 extern PyMethodDef tensor_storage_methods[];
 extern PyMethodDef tensor_dlpack_methods[];
+extern PyMethodDef tensor_make_methods[];
 
 extern PyNumberMethods tensor_number;
 extern PyMappingMethods tensor_mapping;
@@ -20,6 +21,8 @@ PyObject* compare_tensors(PyObject* a, PyObject* b, int op);
 PyObject* legacy_new(PyTypeObject* type, PyObject* args, PyObject* kwargs);
 
 void init_dlpack();
+// Methods that PyTorch also has as functions of the tensor: torch.numel(x).
+void init_query_functions(PyObject* module);
 // Fetches what the operator slots call; after the generated methods are in place.
 void init_operators();
 

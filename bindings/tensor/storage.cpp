@@ -195,10 +195,38 @@ PyObject* set(PyObject* self, const Arguments& given) {
   return Py_NewRef(self);
 }
 
+void resize_to(Tensor& t, const Dims& sizes) {
+  MSA_REQUIRE(!t.requires_grad(), Runtime, "cannot resize variables that require grad");
+  size_t bytes = static_cast<size_t>(t.offset() + product(sizes)) * t.item_bytes();
+  if (product(sizes) > 0 && bytes > t->storage->bytes) t->storage->resize(bytes);
+  set_layout(*t.impl(), {sizes, contiguous_strides(sizes), t.offset()});
+}
+
+PyObject* resize_tensor(PyObject* self, const Arguments& given) {
+  Dims sizes;
+  bool list = given.n == 1 && to_dims(given.args[0], sizes);
+  MSA_REQUIRE((list || to_dims(given.args, given.n, sizes)) && given.n_keywords() == 0, Type,
+              "resize_() takes the new sizes, as ints or one tuple of ints");
+  resize_to(tensor_of(self), sizes);
+  return Py_NewRef(self);
+}
+
+PyObject* resize_as(PyObject* self, const Arguments& given) {
+  PyObject* other;
+  take_arguments("resize_as_", given, {"the_template"}, &other);
+  MSA_REQUIRE(other && is_tensor(other), Type,
+              "resize_as_(): argument 'the_template' must be Tensor");
+  resize_to(tensor_of(self), tensor_of(other).sizes());
+  return Py_NewRef(self);
+}
+
 }  // namespace
 
 PyMethodDef tensor_storage_methods[] = {
     method<"untyped_storage", untyped_storage>("The bytes behind the tensor, shared by its views."),
+    method<"resize_", resize_tensor>(
+        "resize_(*sizes): new sizes over the same storage, which grows if it must."),
+    method<"resize_as_", resize_as>("resize_as_(other): resize_ to the sizes of another tensor."),
     method<"set_", set>(
         "set_(source, storage_offset, size, stride): makes this tensor a view of the source."),
     {},

@@ -241,7 +241,7 @@ void init_tensor_type(PyObject* module) {
   Py_SET_TYPE(as_object(&tensor_base_type), &tensor_meta_type);
   checked(PyType_Ready(&tensor_base_type));
   for (PyMethodDef* table : {tensor_value_methods, tensor_subclass_methods, tensor_storage_methods,
-                             tensor_dlpack_methods})
+                             tensor_dlpack_methods, tensor_make_methods})
     add_methods(table);
   Owned cls = checked(PyObject_CallFunction(as_object(&tensor_meta_type), "s(O){ss}", "Tensor",
                                             &tensor_base_type, "__module__", "torch"));
