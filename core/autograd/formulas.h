@@ -92,4 +92,11 @@ std::tuple<Tensor, Tensor, Tensor> layer_norm_backward(const Tensor& grad, const
                                                        double eps, const std::array<bool, 3>& needs);
 Tensor embedding_double_backward(const Tensor& grad, const Tensor& indices, int64_t padding_idx, bool scaled);
 
+// Of attention, from weights that are computed again.
+std::tuple<Tensor, Tensor, Tensor> attention_backward(const Tensor& grad, const Tensor& query, const Tensor& key,
+                                                      const Tensor& value, bool is_causal, double scale,
+                                                      const std::array<bool, 3>& needs);
+// Where a query may look at a key: (queries, keys), true up to the query's own position.
+Tensor causal_mask(const Tensor& query, const Tensor& key);
+
 }  // namespace msa::formulas

@@ -1,4 +1,6 @@
 // Gradients of matrix products, convolutions, normalisations and losses, built from registered rows.
+#include <limits>
+
 #include "core/autograd/formulas.h"
 #include "core/dispatch/thread_state.h"
 #include "generated/ops.h"
@@ -141,6 +143,29 @@ Tensor embedding_double_backward(const Tensor& grad, const Tensor& indices, int6
   if (padding_idx < 0) return rows;
   const Tensor padding = ops::eq(indices, wrapped_number(Scalar(padding_idx)));
   return ops::masked_fill(rows, ops::unsqueeze(padding, -1), wrapped_number(Scalar(0)));
+}
+
+// --- attention ----------------------------------------------------------------------------------
+Tensor causal_mask(const Tensor& query, const Tensor& key) {
+  const Device device = query.device();
+  const Tensor rows = ops::arange(Scalar(query.size(-2)), DType::I64, device);
+  return ops::le(ops::arange(Scalar(key.size(-2)), DType::I64, device), ops::unsqueeze(rows, 1));
+}
+
+Three attention_backward(const Tensor& grad, const Tensor& query, const Tensor& key, const Tensor& value,
+                         bool is_causal, double scale, const std::array<bool, 3>& needs) {
+  const Tensor factor = wrapped_number(Scalar(scale));
+  Tensor scores = ops::mul(ops::matmul(query, ops::transpose(key, -2, -1)), factor);
+  if (is_causal) {
+    const Tensor lowest = wrapped_number(Scalar(-std::numeric_limits<double>::infinity()));
+    scores = ops::masked_fill(scores, ops::logical_not(causal_mask(query, key)), lowest);
+  }
+  const Tensor weights = ops::softmax(scores, -1);
+  const Tensor of_weights = ops::matmul(grad, ops::transpose(value, -2, -1));
+  const Tensor of_scores = ops::mul(ops::_softmax_backward(of_weights, weights, -1), factor);
+  return wanted({needs[0] ? ops::matmul(of_scores, key) : Tensor(),
+                 needs[1] ? ops::matmul(ops::transpose(of_scores, -2, -1), query) : Tensor(),
+                 needs[2] ? ops::matmul(ops::transpose(weights, -2, -1), grad) : Tensor()}, needs);
 }
 
 }  // namespace msa::formulas

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/autograd/formulas.h"
 #include "generated/composed.h"
 #include "generated/ops.h"
 
@@ -24,12 +25,6 @@ Tensor shared_heads(const Tensor& t, int64_t heads) {
   return ops::reshape(repeated, sizes);
 }
 
-// Queries may look at keys up to their own position.
-Tensor causal_mask(const Tensor& query, const Tensor& key) {
-  const Tensor rows = ops::unsqueeze(ops::arange(Scalar(query.size(-2))), 1), columns = ops::arange(Scalar(key.size(-2)));
-  return ops::le(columns, rows);
-}
-
 Tensor masked(const Tensor& scores, const Tensor& mask) {
   if (mask.dtype() != DType::Bool) return ops::add(scores, mask);
   return ops::masked_fill(scores, ops::logical_not(mask), number(-std::numeric_limits<double>::infinity()));
@@ -40,6 +35,13 @@ Tensor safe_softmax(const Tensor& scores) {
   const Tensor weights = ops::softmax(scores, -1);
   const Tensor blocked = ops::all_dim(ops::eq(scores, number(-std::numeric_limits<double>::infinity())), Dims{-1}, true);
   return ops::masked_fill(weights, blocked, number(0));
+}
+
+// Whether the block-wise kernel serves these: the same leading sizes everywhere, at least one key.
+bool one_batch(const Tensor& query, const Tensor& key, const Tensor& value) {
+  const auto lead = [](const Tensor& t) { return Dims(DimsView(t.sizes()).first(t.sizes().size() - 2)); };
+  return is_floating(query.dtype()) && lead(query) == lead(key) && lead(query) == lead(value) &&
+         query.size(-1) == key.size(-1) && key.size(-2) == value.size(-2) && key.size(-2) > 0;
 }
 
 }  // namespace
@@ -54,12 +56,15 @@ Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, cons
               ", ", key.dtype(), ", ", value.dtype(), ".");
   MSA_REQUIRE(!is_causal || !attn_mask.defined(), Runtime,
               "scaled_dot_product_attention: give either attn_mask or is_causal=True, not both.");
-  // Both factors take the root, as PyTorch's do: the product then overflows less easily.
-  const double root = std::sqrt(scale.value_or(1 / std::sqrt(static_cast<double>(query.size(-1)))));
   const Tensor keys = enable_gqa ? shared_heads(key, query.size(-3)) : key;
   const Tensor values = enable_gqa ? shared_heads(value, query.size(-3)) : value;
+  const double factor = scale.value_or(1 / std::sqrt(static_cast<double>(query.size(-1))));
+  if (!attn_mask.defined() && dropout_p == 0 && one_batch(query, keys, values))
+    return ops::_attention(query, keys, values, is_causal, factor);
+  // Both factors take the root, as PyTorch's do: the product then overflows less easily.
+  const double root = std::sqrt(factor);
   const Tensor scores = ops::matmul(ops::mul(query, number(root)), ops::transpose(ops::mul(keys, number(root)), -2, -1));
-  const Tensor mask = is_causal ? causal_mask(query, key) : attn_mask;
+  const Tensor mask = is_causal ? formulas::causal_mask(query, key) : attn_mask;
   Tensor weights = mask.defined() ? safe_softmax(masked(scores, mask)) : ops::softmax(scores, -1);
   if (dropout_p > 0) weights = ops::dropout(weights, dropout_p, true);
   return ops::matmul(weights, values);

@@ -44,9 +44,9 @@ OutSpec nll_loss_backward(const Tensor& grad_output, const Tensor&, const Tensor
 std::array<OutSpec, 3> batch_norm(const Tensor& input, const Tensor& weight, const Tensor& bias,
                                   const Tensor& running_mean, const Tensor& running_var, bool training, double, double,
                                   bool) {
-  MSA_REQUIRE(input.dim() >= 2, Runtime, "batch_norm: expected an input of at least two dimensions, but its shape is ",
-              DimsView(input.sizes()), ".");
-  const int64_t channels = input.sizes()[1];
+  MSA_REQUIRE(input.dim() >= 2 || input.numel() == 0, Runtime,
+              "batch_norm: expected an input of at least two dimensions, but its shape is ", DimsView(input.sizes()), ".");
+  const int64_t channels = input.dim() >= 2 ? input.sizes()[1] : 0;
   has_channels("batch_norm", "running_mean", running_mean, channels);
   has_channels("batch_norm", "running_var", running_var, channels);
   has_channels("batch_norm", "weight", weight, channels);
@@ -101,6 +101,12 @@ OutSpec embedding(const Tensor& weight, const Tensor& indices, int64_t, bool, bo
 
 OutSpec embedding_backward(const Tensor& grad_output, const Tensor&, const Dims& weight_size, int64_t, bool) {
   return {weight_size, grad_output.dtype()};
+}
+
+OutSpec attention(const Tensor& query, const Tensor&, const Tensor& value, bool, double) {
+  Dims sizes = query.sizes();
+  sizes.back() = value.sizes().back();
+  return {sizes, query.dtype()};
 }
 
 }  // namespace msa::rules

@@ -10,10 +10,14 @@ import sys as _sys
 import types as _types
 
 from ms_adapter import _C
+from ms_adapter._blas import library_path as _blas_path
+
+_C.set_blas_path(_blas_path())
 
 # ---- the core's types and constants: everything below may use them while it is imported ------------
 _PRIVATE = {
     "ModuleBase",
+    "adam_step",
     "autograd",
     "call_operator",
     "functions",
@@ -21,8 +25,10 @@ _PRIVATE = {
     "on_device",
     "return_types",
     "set_backend",
+    "set_blas_path",
     "set_global_module_hooks",
     "set_parameter_type",
+    "sgd_step",
 }
 for _name in dir(_C):
     if _name[0] != "_" and _name not in _PRIVATE:

@@ -117,6 +117,11 @@ namespace kernels {
 void batch_norm(const Tensor& input, const Tensor& weight, const Tensor& bias, const Tensor& running_mean,
                 const Tensor& running_var, bool training, double momentum, double eps, bool, Tensor& out,
                 Tensor& save_mean, Tensor& save_invstd) {
+  if (input.numel() == 0) {  // nothing to learn from: the running statistics stay
+    cpu::copy_into(save_mean, scalar_tensor(0, save_mean.dtype()));
+    cpu::copy_into(save_invstd, scalar_tensor(0, save_invstd.dtype()));
+    return;
+  }
   with_real("batch_norm", input.dtype(), [&]<class T>() {
     const Channels s = channels_of(input);
     const Tensor x = as<T>(input), w = as<T>(weight), b = as<T>(bias);
@@ -137,6 +142,10 @@ void batch_norm(const Tensor& input, const Tensor& weight, const Tensor& bias, c
 
 void _batch_norm_backward(const Tensor& grad_output, const Tensor& input, const Tensor& weight, const Tensor& mean,
                           const Tensor& invstd, bool training, Tensor& of_input, Tensor& of_weight, Tensor& of_bias) {
+  if (input.numel() == 0) {
+    for (const Tensor* t : {&of_weight, &of_bias}) cpu::copy_into(*t, scalar_tensor(0, t->dtype()));
+    return;
+  }
   with_real("batch_norm", input.dtype(), [&]<class T>() {
     const Tensor g = as<T>(grad_output), x = as<T>(input), w = as<T>(weight);
     const Stats<T> stats{mean.data<T>(), invstd.data<T>()};

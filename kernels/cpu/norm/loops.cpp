@@ -23,66 +23,66 @@ MSA_NORM_LOOPS(double)
 
 namespace norm {
 
-// As many values as a vector of double holds, widened.
-inline V<double> widened(const double* p) { return load_lanes(p); }
-inline V<double> widened(const float* p) {
-  typedef float Half __attribute__((vector_size(MSA_VECTOR_BYTES / 2)));
-  Half h;
-  __builtin_memcpy(&h, p, sizeof h);
-  return __builtin_convertvector(h, V<double>);
+// Vectors sum in T over stretches short enough to lose nothing that shows; stretches add up in double.
+constexpr int64_t kStretch = 1024;
+
+// The sum of f(offset, lanes) over n elements; lanes past the end must be zero.
+template <class T, class F>
+inline double sum_of(int64_t n, F&& f) {
+  constexpr int lanes = kLanes<T>;
+  double total = 0;
+  for (int64_t from = 0; from < n; from += kStretch) {
+    const int64_t to = n - from < kStretch ? n : from + kStretch;
+    V<T> sums[4] = {};
+    int64_t i = from;
+    for (; i + 4 * lanes <= to; i += 4 * lanes) {
+#pragma GCC unroll 4
+      for (int k = 0; k < 4; ++k) sums[k] += f(i + k * lanes, lanes);
+    }
+    for (; i + lanes <= to; i += lanes) sums[0] += f(i, lanes);
+    if (i < to) sums[1] += f(i, static_cast<int>(to - i));
+    total += static_cast<double>(sum_of_lanes<T>((sums[0] + sums[1]) + (sums[2] + sums[3])));
+  }
+  return total;
 }
 
-// The sum of f(offset) over whole vectors and of rest(offset) over what is left; two chains of adds.
-template <class F, class Rest>
-inline double sum_of(int64_t n, F&& f, Rest&& rest) {
-  constexpr int lanes = kLanes<double>;
-  V<double> even{}, odd{};
-  int64_t i = 0;
-  for (; i + 2 * lanes <= n; i += 2 * lanes) {
-    even += f(i);
-    odd += f(i + lanes);
-  }
-  double sum = sum_of_lanes<double>(even + odd);
-  for (; i < n; ++i) sum += rest(i);
-  return sum;
+template <class T>
+inline V<T> load_some(const T* p, int lanes) {
+  return lanes == kLanes<T> ? load_lanes(p) : load_lanes(p, lanes);
+}
+// x - mean in the lanes that count, zero in the others.
+template <class T>
+inline V<T> distance(const T* x, V<T> mean, int lanes) {
+  V<T> d = load_some(x, lanes) - mean;
+  for (int i = lanes; i < kLanes<T>; ++i) d[i] = 0;
+  return d;
 }
 
 template <class T>
 double sum(const T* x, int64_t n) {
-  return sum_of(n, [&](int64_t i) { return widened(x + i); }, [&](int64_t i) { return static_cast<double>(x[i]); });
+  return sum_of<T>(n, [&](int64_t i, int lanes) { return load_some(x + i, lanes); });
 }
 
 template <class T>
 double squares(const T* x, int64_t n, double mean) {
-  return sum_of(
-      n,
-      [&](int64_t i) {
-        const V<double> d = widened(x + i) - mean;
-        return d * d;
-      },
-      [&](int64_t i) {
-        const double d = static_cast<double>(x[i]) - mean;
-        return d * d;
-      });
+  const V<T> centre = splat(static_cast<T>(mean));
+  return sum_of<T>(n, [&](int64_t i, int lanes) {
+    const V<T> d = lanes == kLanes<T> ? load_lanes(x + i) - centre : distance(x + i, centre, lanes);
+    return d * d;
+  });
 }
 
 template <class T>
 TwoSums products(const T* grad, const T* weight, const T* x, int64_t n, double mean) {
-  constexpr int lanes = kLanes<double>;
-  V<double> first{}, second{};
-  int64_t i = 0;
-  for (; i + lanes <= n; i += lanes) {
-    const V<double> g = weight ? widened(grad + i) * widened(weight + i) : widened(grad + i);
-    first += g;
-    second += g * (widened(x + i) - mean);
-  }
-  TwoSums sums{sum_of_lanes<double>(first), sum_of_lanes<double>(second)};
-  for (; i < n; ++i) {
-    const double g = static_cast<double>(grad[i]) * (weight ? static_cast<double>(weight[i]) : 1.0);
-    sums.first += g;
-    sums.second += g * (static_cast<double>(x[i]) - mean);
-  }
-  return sums;
+  const V<T> centre = splat(static_cast<T>(mean));
+  const auto scaled = [&](int64_t i, int lanes) {
+    const V<T> g = load_some(grad + i, lanes);
+    return weight ? g * load_some(weight + i, lanes) : g;
+  };
+  return {sum_of<T>(n, scaled), sum_of<T>(n, [&](int64_t i, int lanes) {
+            const V<T> d = lanes == kLanes<T> ? load_lanes(x + i) - centre : distance(x + i, centre, lanes);
+            return scaled(i, lanes) * d;
+          })};
 }
 
 template <class T>

@@ -4,7 +4,7 @@
 
 namespace msa::cpu {
 
-// Sums run in double, so that the mean of many values keeps float's last digit.
+// Long sums run in double, so that the mean of many values keeps float's last digit.
 struct TwoSums {
   double first, second;
 };
