@@ -158,14 +158,15 @@ def emit_formula(node: Node, formula: Formula) -> list[str]:
         elif how == "tensors":
             lines.append(f"      TensorList {term.cpp} = unpack_all({term.cpp}_, this);")
     if any(t.type == "needs" for t in formula.used.values()):
-        lines.append(f"      std::array<bool, {len(formula.targets)}> needs{{{', '.join(node.wants(t) for t in formula.targets)}}};")
+        wanted = [node.wants(t) for t in formula.targets]
+        lines.append(f"      std::array<bool, {len(wanted)}> needs{{{', '.join(wanted)}}};")
     if len(formula.targets) == 1:
         lines += store(node, formula.targets[0], formula.cpp)
     else:
         names = [f"d_{t.cpp}" for t in formula.targets]
         lines.append(f"      auto [{', '.join(names)}] = {formula.cpp};")
         for target, name in zip(formula.targets, names):
-            lines += [f"      if ({node.wants(target)}) {{", *("  " + x for x in store(node, target, f"std::move({name})")), "      }"]
+            lines += [f"      if ({node.wants(target)})", *("  " + x for x in store(node, target, f"std::move({name})"))]
     return [*lines, "    }"]
 
 
@@ -202,9 +203,9 @@ def emit_record(node: Node) -> list[str]:
             lines.append(f"  for (const Tensor& t : {tensor}) node->{name}.push_back(t.sizes());")
         elif any(p.cpp == tensor for p in row.params):
             lines.append(f"  if ({tensor}.defined()) node->{name} = {tensor}.{PROPERTIES[prop][0]};")
-    body = "\n".join(lines[1:])
-    inside = re.sub(r"node->\w+", "", body)
-    params = ", ".join(("" if re.search(rf"(?<![.])\b{p.cpp}\b", inside) else "[[maybe_unused]] ") + p.declare(False) for p in row.params)
+    body = re.sub(r"node->\w+", "", "\n".join(lines[1:]))
+    unused = {p.cpp: "" if re.search(rf"(?<![.])\b{p.cpp}\b", body) else "[[maybe_unused]] " for p in row.params}
+    params = ", ".join(unused[p.cpp] + p.declare(False) for p in row.params)
     lines[0] = f"[[gnu::noinline]] Ref<{node.struct}> record_{row.cpp}({params}, [[maybe_unused]] bool inplace) {{"
     return [*lines, "  return node;", "}", ""]
 

@@ -126,7 +126,8 @@ class Emitter:
     def emit(self) -> list[str]:
         lines = []
         if self.node:
-            lines += ["namespace {", *emit_node.emit_struct(self.node), *emit_node.emit_record(self.node), "}  // namespace", ""]
+            node = [*emit_node.emit_struct(self.node), *emit_node.emit_record(self.node)]
+            lines += ["namespace {", *node, "}  // namespace", ""]
         if self.row.kind == "elementwise":
             rule, loops = DTYPE_RULES[self.row.dtype], self.row.loops or self.row.cpp
             lines += [f"static const ElementwiseOp {self.row.cpp}_op{{\"{self.row.name}\", DTypeRule::{rule}, "
@@ -135,14 +136,16 @@ class Emitter:
             lines += getattr(self, form)() + [""]
         return lines
 
-    # What every form begins with.
+    def call_boxed(self, form: str, layered: bool, result: str | None = None) -> str:
+        """The slow path: the call with boxed arguments, through the layers or to the device's backend."""
+        kind = result or {"function": result_type(self.row), "inplace": "Tensor", "out": "void"}[form]
+        args = [str(layered).lower(), f"id_of(OpId::{self.row.cpp})", f"Form::{form.capitalize()}", *self.args]
+        return f"call_boxed<{kind}>({', '.join(args + (outs(self.row) if form == 'out' else []))})"
+
     def open(self, form: str) -> list[str]:
-        ret = {"function": result_type(self.row), "inplace": "Tensor", "out": "void"}[form]
-        args = ", ".join(self.args + (outs(self.row) if form == "out" else []))
-        args = f", {args}" if args else ""
-        call = f"call_boxed<{ret}>(true, id_of(OpId::{self.row.cpp}), Form::{form.capitalize()}{args})"
-        tail = {"function": f"return {call};", "inplace": f"{{ {call}; return {self.args[0]}; }}" if self.args else "",
-                "out": f"return {call};"}[form]
+        """What every form begins with."""
+        call = self.call_boxed(form, True)
+        tail = f"{{ {call}; return {self.args[0]}; }}" if form == "inplace" else f"return {call};"
         return [f"{signature(self.row, form)} {{", f"  if (__builtin_expect(thread_state.layers_active, 0)) {tail}"]
 
     def record_condition(self) -> str | None:
@@ -253,15 +256,13 @@ class Emitter:
     def with_backend(self, where: str, compute: list[str]) -> list[str]:
         """The results from the device's backend where that is another one, else computed here."""
         if any(RESULTS[r] != "Tensor" for r in self.row.schema.results):
-            args = ", ".join(["false", f"id_of(OpId::{self.row.cpp})", "Form::Function", *self.args])
-            return [f"  if ({where}) return call_boxed<{result_type(self.row)}>({args});", *compute]
+            return [f"  if ({where}) return {self.call_boxed('function', False)};", *compute]
         declared = [f"  Tensor {', '.join(self.inner)};"]
-        args = ", ".join(["false", f"id_of(OpId::{self.row.cpp})", "Form::Function", *self.args])
         kinds = "Tensor" if len(self.inner) == 1 else f"std::tuple<{', '.join(['Tensor'] * len(self.inner))}>"
         target = self.inner[0] if len(self.inner) == 1 else f"std::tie({', '.join(self.inner)})"
         body = [re.sub(r"^(\s*)(?:Tensor|auto) (result\d+) = ", r"\1\2 = ", x) for x in compute]
         body = [re.sub(r"^(\s*)auto \[(.*?)\] = ", r"\1std::tie(\2) = ", x) for x in body]
-        return [*declared, f"  if ({where}) {{", f"    {target} = call_boxed<{kinds}>({args});", "  } else {",
+        return [*declared, f"  if ({where}) {{", f"    {target} = {self.call_boxed('function', False, kinds)};", "  } else {",
                 *(f"  {x}" for x in body), "  }"]
 
     def view_lines(self) -> list[str]:
@@ -293,7 +294,8 @@ class Emitter:
         lines.append(f"  {first}.bump_version();")
         if record != "false":
             finish = emit_node.finish_lines(self.node, [first, *self.inner[1:]]) if self.node else []
-            lines += ["  if (record) {", f"    rebase_history({first}, Ref<Node>(node.get()));", *(f"    {x}" for x in finish), "  }"]
+            lines += ["  if (record) {", f"    rebase_history({first}, Ref<Node>(node.get()));"]
+            lines += [*(f"    {x}" for x in finish), "  }"]
         return [*lines, f"  return {first};", "}"]
 
     def compose_inplace(self) -> list[str]:
@@ -315,11 +317,12 @@ class Emitter:
                     f'check_inplace_spec("{row.name}_", {first}, specs[0]);',
                     f"if (!{first}.device().is_meta()) kernels::{row.cpp}({', '.join([*self.args, first])});"]
         else:
-            here = [*self.compute(), f'check_inplace_result("{row.name}_", {first}, result0);', f"copy_into({first}, result0);"]
+            here = [*self.compute(), f'check_inplace_result("{row.name}_", {first}, result0);']
+            here.append(f"copy_into({first}, result0);")
         if row.save:
             return here
-        args = ", ".join(["false", f"id_of(OpId::{row.cpp})", "Form::Inplace", *self.args])
-        return [f"if ({self.elsewhere()}) {{", f"  call_boxed<Tensor>({args});", "} else {", *(f"  {x}" for x in here if x), "}"]
+        there = f"  {self.call_boxed('inplace', False)};"
+        return [f"if ({self.elsewhere()}) {{", there, "} else {", *(f"  {x}" for x in here if x), "}"]
 
     def out(self) -> list[str]:
         row = self.row
@@ -328,8 +331,7 @@ class Emitter:
         lines.append(f'  if (must_record({", ".join(self.tensor_args + names)})) fail_out_with_grad("{row.name}");')
         where = self.elsewhere()
         if where:
-            args = ", ".join(["false", f"id_of(OpId::{row.cpp})", "Form::Out", *self.args, *names])
-            lines.append(f"  if ({where}) return call_boxed<void>({args});")
+            lines.append(f"  if ({where}) return {self.call_boxed('out', False)};")
         if row.kind == "elementwise":
             return [*lines, f"  {self.run_elementwise('&out0', False)};", "  out0.bump_version();", "}"]
         if row.kind == "kernel" and row.shape != "data" and len(self.inner) == len(names):
@@ -354,8 +356,8 @@ def ops_source(file: str, rows: list[Row], library: Library) -> str:
     loops = sorted({r.loops or r.cpp for r in rows if r.kind == "elementwise"})
     if loops:
         lines += ["", "namespace msa::cpu {", *(f"extern const LoopTable* loops_{name};" for name in loops), "}"]
-    lines += ["", "namespace msa::ops {", "namespace {", "constexpr uint16_t id_of(OpId id) { return static_cast<uint16_t>(id); }",
-              "}  // namespace", ""]
+    lines += ["", "namespace msa::ops {", "namespace {",
+              "constexpr uint16_t id_of(OpId id) { return static_cast<uint16_t>(id); }", "}  // namespace", ""]
     for row in rows:
         lines += Emitter(row, library).emit()
     return "\n".join([*lines, "}  // namespace msa::ops", ""])

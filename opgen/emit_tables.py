@@ -1,6 +1,8 @@
 """Emits what the run time knows of the rows: op_infos.cpp (parameters, boxed calls) and bindings.cpp (public names)."""
 from __future__ import annotations
 
+import re
+
 from .emit_ops import NOTE, forms_of, outs, result_type
 from .load import Row
 from .schema import RESULTS, Param
@@ -27,14 +29,15 @@ def default_value(row: Row, index: int, p: Param, statics: list[str]) -> str:
     if p.type.startswith("float"):
         return f"Value(double({text}))"
     if p.type.startswith("Scalar") or p.takes_number:
-        return f"Value({text})" if text in ("true", "false") or "." in text or "e" in text or "VAL" in text else f"Value(int64_t{{{text}}})"
+        return f"Value(int64_t{{{text}}})" if re.fullmatch(r"-?\d+", text) else f"Value({text})"
     if p.type.startswith("int"):
         return f"Value(int64_t{{{text}}})"
     return f"Value({text})"
 
 
 def param_line(row: Row, index: int, p: Param, statics: list[str]) -> str:
-    number = p.takes_number or (row.kind == "elementwise" and p.is_tensor and not (index == 0 and (row.has("method") or row.inplace_form)))
+    is_self = index == 0 and (row.has("method") or row.inplace_form)
+    number = p.takes_number or (row.kind == "elementwise" and p.is_tensor and not is_self)
     cells = [quote(p.name), f"ArgType::{p.kind.arg_type}", str(p.type.endswith("?")).lower(), str(p.keyword_only).lower(),
              str(p.default is not None).lower(), str(number).lower(), str(p.repeat_int), default_value(row, index, p, statics)]
     return "{" + ", ".join(cells) + "},"
@@ -67,7 +70,8 @@ def boxed(row: Row) -> list[str]:
             if len(targets) > 1:
                 body.append("r.kind = Results::Kind::Tuple;")
         unused = "" if any("a[" in x for x in body) else "[[maybe_unused]] "
-        lines += [f"void {form}_{row.cpp}({unused}const Value* a, [[maybe_unused]] Results& r) {{", *(f"  {x}" for x in body), "}"]
+        lines.append(f"void {form}_{row.cpp}({unused}const Value* a, [[maybe_unused]] Results& r) {{")
+        lines += [*(f"  {x}" for x in body), "}"]
     return lines
 
 
@@ -85,9 +89,10 @@ def info_source(file: str, rows: list[Row]) -> str:
             tables.append(f"const char* const ms_{row.cpp}[] = {{{', '.join(map(quote, row.ms))}, nullptr}};")
     thunks = [line for row in rows for line in boxed(row)]
     infos = [f"extern const OpInfo info_{row.cpp};\nconst OpInfo info_{row.cpp} = {info(row)};" for row in rows]
-    head = [NOTE.format(file), '#include "core/autograd/meta.h"', '#include "core/dispatch/boxed_support.h"', '#include "generated/ops.h"',
-            "", "namespace msa::op_calls {", "namespace {"]
-    return "\n".join([*head, *statics, *tables, *thunks, "}  // namespace", "", *infos, "}  // namespace msa::op_calls", ""])
+    head = [NOTE.format(file), '#include "core/autograd/meta.h"', '#include "core/dispatch/boxed_support.h"',
+            '#include "generated/ops.h"', "", "namespace msa::op_calls {", "namespace {"]
+    tail = ["}  // namespace", "", *infos, "}  // namespace msa::op_calls", ""]
+    return "\n".join([*head, *statics, *tables, *thunks, *tail])
 
 
 def info(row: Row) -> str:
@@ -96,13 +101,16 @@ def info(row: Row) -> str:
     positional = sum(not p.keyword_only for p in row.schema.params)
     kind = RESULTS[row.schema.results[0]]
     cells = {
-        "name": quote(row.name.rstrip("_") if row.inplace_only else row.name), "overload": quote(row.schema.overload), "schema": quote(row.schema.text),
-        "params": f"params_{row.cpp}" if row.schema.params else "nullptr", "n_params": len(row.schema.params), "n_positional": positional,
-        "n_results": len(row.schema.results), "call": pick("function"), "call_inplace": pick("inplace"), "call_out": pick("out"),
+        "name": quote(row.name.rstrip("_") if row.inplace_only else row.name),
+        "overload": quote(row.schema.overload), "schema": quote(row.schema.text),
+        "params": f"params_{row.cpp}" if row.schema.params else "nullptr",
+        "n_params": len(row.schema.params), "n_positional": positional, "n_results": len(row.schema.results),
+        "call": pick("function"), "call_inplace": pick("inplace"), "call_out": pick("out"),
         "result_names": f"results_{row.cpp}" if row.results else "nullptr",
         "node_name": quote(row.node_name) if row.gradients else "nullptr", "ms": f"ms_{row.cpp}" if row.ms else "nullptr",
         "python_bool": str(kind == "bool").lower(), "python_float": str(kind == "double").lower(),
-        "id": f"static_cast<uint16_t>(OpId::{row.cpp})", "composed": str(row.kind == "compose" and not row.gradients).lower()}
+        "id": f"static_cast<uint16_t>(OpId::{row.cpp})",
+        "composed": str(row.kind == "compose" and not row.gradients).lower()}
     return "{" + ", ".join(f".{k} = {v}" for k, v in cells.items()) + "}"
 
 
@@ -110,8 +118,9 @@ def infos_source(rows: list[Row]) -> str:
     """op_infos.cpp: the table of all rows, by OpId."""
     lines = [NOTE.format("ops/*.toml"), '#include "core/dispatch/op_info.h"', "", "namespace msa {", "namespace op_calls {"]
     lines += [f"extern const OpInfo info_{row.cpp};" for row in rows]
-    lines += ["}  // namespace op_calls", "", "const OpInfo* const op_table[] = {", *(f"    &op_calls::info_{row.cpp}," for row in rows), "};",
-              f"const size_t op_count = {len(rows)};", "}  // namespace msa", ""]
+    lines += ["}  // namespace op_calls", "", "const OpInfo* const op_table[] = {"]
+    lines += [f"    &op_calls::info_{row.cpp}," for row in rows]
+    lines += ["};", f"const size_t op_count = {len(rows)};", "}  // namespace msa", ""]
     return "\n".join(lines)
 
 
@@ -144,7 +153,8 @@ def public_names(rows: list[Row]) -> tuple[dict[str, list[tuple[Row, str]]], dic
 def bindings_source(rows: list[Row]) -> str:
     """bindings.cpp: for each public name its overloads, a C function and a PyMethodDef."""
     lines = [NOTE.format("ops/*.toml"), '#include "bindings/binding.h"', "", "namespace msa::op_calls {",
-             *(f"extern const OpInfo info_{row.cpp};" for row in rows), "}  // namespace msa::op_calls", "", "namespace msa::py {", "namespace {"]
+             *(f"extern const OpInfo info_{row.cpp};" for row in rows), "}  // namespace msa::op_calls", "",
+             "namespace msa::py {", "namespace {"]
     tables = dict(zip(("function", "method"), public_names(rows)))
     for kind, names in tables.items():
         for i, (name, overloads) in enumerate(names.items()):
@@ -155,13 +165,15 @@ def bindings_source(rows: list[Row]) -> str:
         lines.append(f"const Binding {kind}_bindings[] = {{")
         lines += [f"    {{{quote(name)}, {kind}_overloads_{i}, {len(o)}}}," for i, (name, o) in enumerate(names.items())]
         lines += ["};", f"const size_t n_{kind}_bindings = {len(names)};", "", "namespace {"]
-        self_arg = "self, " if kind == "method" else ""
+        taken, passed = (" self", "self, ") if kind == "method" else ("", "")
         for i in range(len(names)):
-            lines.append(f"PyObject* {kind}_{i}(PyObject*{' self' if kind == 'method' else ''}, PyObject* const* args, Py_ssize_t n, "
-                         f"PyObject* names) {{ return call_{kind}({kind}_bindings[{i}], {self_arg}args, n, names); }}")
+            call = f"call_{kind}({kind}_bindings[{i}], {passed}args, n, names)"
+            lines.append(f"PyObject* {kind}_{i}(PyObject*{taken}, PyObject* const* args, Py_ssize_t n, PyObject* names) "
+                         f"{{ return {call}; }}")
         lines += ["}  // namespace", "", f"PyMethodDef {kind}_defs[] = {{"]
         for i, (name, overloads) in enumerate(names.items()):
-            lines.append(f"    {{{quote(name.rpartition('.')[2])}, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>({kind}_{i})), "
-                         f"METH_FASTCALL | METH_KEYWORDS, {quote(overloads[0][0].fields.get('doc', ''))}}},")
+            doc = quote(overloads[0][0].fields.get("doc", ""))
+            cast = f"reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>({kind}_{i}))"
+            lines.append(f"    {{{quote(name.rpartition('.')[2])}, {cast}, METH_FASTCALL | METH_KEYWORDS, {doc}}},")
         lines += ["    {nullptr, nullptr, 0, nullptr}};", ""]
     return "\n".join([*lines, "}  // namespace msa::py", ""])

@@ -15,13 +15,15 @@ BINARY = {ast.Add: ("+", "add"), ast.Sub: ("-", "sub"), ast.Mult: ("*", "mul"), 
 COMPARE = {ast.Eq: ("==", "eq"), ast.NotEq: ("!=", "ne"), ast.Lt: ("<", "lt"), ast.LtE: ("<=", "le"), ast.Gt: (">", "gt"),
            ast.GtE: (">=", "ge")}
 # Read from a tensor without keeping it: (C++ of a live tensor, C++ type, type in formulas).
-PROPERTIES = {"sizes": ("sizes()", "Dims", "int[]"), "strides": ("strides()", "Dims", "int[]"), "dtype": ("dtype()", "DType", "dtype"),
-              "dim": ("dim()", "int64_t", "int"), "numel": ("numel()", "int64_t", "int"),
+PROPERTIES = {"sizes": ("sizes()", "Dims", "int[]"), "strides": ("strides()", "Dims", "int[]"),
+              "dtype": ("dtype()", "DType", "dtype"), "dim": ("dim()", "int64_t", "int"),
+              "numel": ("numel()", "int64_t", "int"),
               "offset": ("offset()", "int64_t", "int"), "device": ("device()", "Device", "device?"),
               "list_sizes": ("", "std::vector<Dims>", "opaque")}
 PLAIN = {"int", "float", "bool", "int?", "float?", "bool?"}
-CPP_TO_TYPE = {"constTensor&": "Tensor", "Tensor": "Tensor", "int64_t": "int", "double": "float", "bool": "bool", "constScalar&": "Scalar",
-               "constDims&": "int[]", "DType": "dtype", "std::string_view": "str", "constTensorList&": "Tensor[]",
+CPP_TO_TYPE = {"constTensor&": "Tensor", "Tensor": "Tensor", "int64_t": "int", "double": "float", "bool": "bool",
+               "constScalar&": "Scalar", "constDims&": "int[]", "DType": "dtype", "std::string_view": "str",
+               "constTensorList&": "Tensor[]",
                "constOptScalar&": "Scalar?", "constOptDims&": "int[]?", "OptInt": "int?", "OptDType": "dtype?",
                "OptFloat": "float?", "OptBool": "bool?", "OptFormat": "memory_format?"}
 
@@ -185,9 +187,9 @@ class Compiler:
         if len(node.ops) != 1 or type(node.ops[0]) not in COMPARE:
             raise self.fault(f"'{ast.unparse(node)}' is outside the formula language")
         symbol, name = COMPARE[type(node.ops[0])]
-        got = self.infix(symbol, name, left, right) if "Tensor" in (left.type, right.type) else \
-            Term(f"({left.cpp} {symbol} {right.cpp})", "bool")
-        return got
+        if "Tensor" in (left.type, right.type):
+            return self.infix(symbol, name, left, right)
+        return Term(f"({left.cpp} {symbol} {right.cpp})", "bool")
 
     def on_BoolOp(self, node: ast.BoolOp) -> Term:
         symbol = " && " if isinstance(node.op, ast.And) else " || "
@@ -233,8 +235,8 @@ class Compiler:
             elif param.default is None:
                 raise ValueError(f"'{name}' misses its argument '{param.name}'")
             elif i < last:
-                default = param.default if param.type == "opaque" else param.cpp_default()
-                out.append(f"{param.kind.param.replace('const ', '').rstrip('&')}({default})" if param.type != "opaque" else str(default))
+                value_type = "" if param.type == "opaque" else param.kind.param.replace("const ", "").rstrip("&")
+                out.append(f"{value_type}({param.cpp_default()})" if value_type else str(param.default))
         return out
 
 

@@ -1,11 +1,13 @@
 """Runs operators of tensors on the `mindspore` device through MindSpore's public callables, named by the registry."""
+
 from __future__ import annotations
 
 import functools
 import importlib
 import warnings
 from collections import Counter
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 from ms_adapter import _C
 
@@ -13,7 +15,7 @@ SUPPORTED = "2.10.0"
 DEVICE = "mindspore"
 
 fallbacks: Counter[str] = Counter()  # operator -> calls computed on cpu because no MindSpore callable served
-native: dict[str, str] = {}          # operator -> the MindSpore callable that served it last
+native: dict[str, str] = {}  # operator -> the MindSpore callable that served it last
 
 
 class Refused(Exception):
@@ -26,11 +28,17 @@ def mindspore() -> Any:
     try:
         package = importlib.import_module("mindspore")
     except ImportError as err:
-        raise RuntimeError(f"device 'mindspore': MindSpore cannot be imported ({err}); install mindspore=={SUPPORTED}, or use device 'cpu'") from err
+        raise RuntimeError(
+            f"device 'mindspore': MindSpore cannot be imported ({err}); install mindspore=={SUPPORTED}, or use device 'cpu'"
+        ) from err
     if package.__version__ != SUPPORTED:
-        raise RuntimeError(f"device 'mindspore': MindSpore {package.__version__} is installed, {SUPPORTED} is needed; pip install mindspore=={SUPPORTED}")
+        raise RuntimeError(
+            f"device 'mindspore': MindSpore {package.__version__} is installed, {SUPPORTED} is needed; pip install mindspore=={SUPPORTED}"
+        )
     if package.get_context("device_target") != "CPU":
-        raise NotImplementedError("device 'mindspore': only MindSpore's CPU target is supported yet; mindspore.set_device('CPU')")
+        raise NotImplementedError(
+            "device 'mindspore': only MindSpore's CPU target is supported yet; mindspore.set_device('CPU')"
+        )
     return package
 
 
@@ -72,6 +80,7 @@ def to_mindspore(value: Any) -> Any:
         if value.dtype.is_complex or str(value.dtype) == "torch.bool":
             raise Refused("DLPack carries neither bool nor complex to MindSpore")
         from mindspore.utils.dlpack import from_dlpack
+
         return from_dlpack(host(value).detach().__dlpack__())
     if isinstance(value, (tuple, list)):
         return tuple(to_mindspore(v) for v in value)
@@ -87,13 +96,16 @@ def from_mindspore(value: Any) -> Any:
         if value.dtype == ms.bool_:
             raise Refused("DLPack carries no bool from MindSpore")
         from mindspore.utils.dlpack import to_dlpack
+
         return _C.on_device(_C.functions["from_dlpack"](to_dlpack(value)), DEVICE)
     if isinstance(value, (tuple, list)):
         return tuple(from_mindspore(v) for v in value)
     return value
 
 
-def call(name: str, overload: str, form: str, args: tuple[Any, ...], n_given: int, callables: tuple[str, ...]) -> Any:
+def call(
+    name: str, overload: str, form: str, args: tuple[Any, ...], n_given: int, callables: tuple[str, ...]
+) -> Any:
     """The backend's entry: one operator call. `args[:n_given]` are those that differ from their defaults, and what precedes them."""
     mindspore()
     if name == "_to_copy":
@@ -134,7 +146,9 @@ def on_cpu(name: str, overload: str, form: str, args: tuple[Any, ...], counted: 
     """Computes on cpu, over the same memory; counted, and said once for each operator."""
     if counted:
         if name not in fallbacks:
-            warnings.warn(f"{name}: no MindSpore callable serves it on this target; computed on cpu", stacklevel=2)
+            warnings.warn(
+                f"{name}: no MindSpore callable serves it on this target; computed on cpu", stacklevel=2
+            )
         fallbacks[name] += 1
     result = _C.call_operator(name, overload, form, *host(args))
     return args[0] if form == "inplace" else placed(result)
