@@ -152,7 +152,7 @@ class Compiler:
             self.used[whole] = self.names[whole]
             return self.names[whole]
         base = self.go(node.value)
-        return Term(f"{base.cpp}[{node.slice.value}]", "Tensor" if base.type == "Tensor[]" else "int")
+        return Term(f"{base.cpp}[{node.slice.value!r}]", "Tensor" if base.type == "Tensor[]" else "int")
 
     def on_UnaryOp(self, node: ast.UnaryOp) -> Term:
         value = self.go(node.operand)

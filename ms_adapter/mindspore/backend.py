@@ -1,4 +1,4 @@
-"""Runs operators of tensors on the `mindspore` device through MindSpore's public callables, named by the registry."""
+"""Runs operators of `mindspore` tensors through MindSpore's public callables, which the registry names."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ from ms_adapter import _C
 SUPPORTED = "2.10.0"
 DEVICE = "mindspore"
 
-fallbacks: Counter[str] = Counter()  # operator -> calls computed on cpu because no MindSpore callable served
+fallbacks: Counter[str] = (
+    Counter()
+)  # operator -> calls computed on cpu because no MindSpore callable served
 native: dict[str, str] = {}  # operator -> the MindSpore callable that served it last
 
 
@@ -29,11 +31,13 @@ def mindspore() -> Any:
         package = importlib.import_module("mindspore")
     except ImportError as err:
         raise RuntimeError(
-            f"device 'mindspore': MindSpore cannot be imported ({err}); install mindspore=={SUPPORTED}, or use device 'cpu'"
+            f"device 'mindspore': MindSpore cannot be imported ({err}); "
+            f"install mindspore=={SUPPORTED}, or use device 'cpu'"
         ) from err
     if package.__version__ != SUPPORTED:
         raise RuntimeError(
-            f"device 'mindspore': MindSpore {package.__version__} is installed, {SUPPORTED} is needed; pip install mindspore=={SUPPORTED}"
+            f"device 'mindspore': MindSpore {package.__version__} is installed, {SUPPORTED} is needed; "
+            f"pip install mindspore=={SUPPORTED}"
         )
     if package.get_context("device_target") != "CPU":
         raise NotImplementedError(
@@ -57,7 +61,7 @@ def resolve(path: str) -> Callable[..., Any] | None:
 
 
 def host(value: Any) -> Any:
-    """Tensors of this device as cpu tensors over the same memory (MindSpore's CPU target lives in host memory)."""
+    """Tensors of this device as cpu tensors over the same memory: the CPU target lives in host memory."""
     if isinstance(value, _C.TensorBase):
         return _C.on_device(value, "cpu") if value.device.type == DEVICE else value
     if isinstance(value, (tuple, list)):
@@ -97,7 +101,7 @@ def from_mindspore(value: Any) -> Any:
             raise Refused("DLPack carries no bool from MindSpore")
         from mindspore.utils.dlpack import to_dlpack
 
-        return _C.on_device(_C.functions["from_dlpack"](to_dlpack(value)), DEVICE)
+        return _C.on_device(_C.from_dlpack(to_dlpack(value)), DEVICE)
     if isinstance(value, (tuple, list)):
         return tuple(from_mindspore(v) for v in value)
     return value
@@ -106,7 +110,7 @@ def from_mindspore(value: Any) -> Any:
 def call(
     name: str, overload: str, form: str, args: tuple[Any, ...], n_given: int, callables: tuple[str, ...]
 ) -> Any:
-    """The backend's entry: one operator call. `args[:n_given]` are those that differ from their defaults, and what precedes them."""
+    """The backend's entry: one operator call. Arguments from `n_given` on are at their defaults."""
     mindspore()
     if name == "_to_copy":
         return move(*args)
@@ -146,9 +150,7 @@ def on_cpu(name: str, overload: str, form: str, args: tuple[Any, ...], counted: 
     """Computes on cpu, over the same memory; counted, and said once for each operator."""
     if counted:
         if name not in fallbacks:
-            warnings.warn(
-                f"{name}: no MindSpore callable serves it on this target; computed on cpu", stacklevel=2
-            )
+            warnings.warn(f"{name}: no MindSpore callable serves it; computed on cpu", stacklevel=2)
         fallbacks[name] += 1
     result = _C.call_operator(name, overload, form, *host(args))
     return args[0] if form == "inplace" else placed(result)

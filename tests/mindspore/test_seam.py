@@ -1,4 +1,4 @@
-"""The device seam: operators, a view, an in-place and a training on torch.device("mindspore"). Runs in .venv-mindspore."""
+"""Operators, a view, an in-place and a training on torch.device("mindspore"); runs in .venv-mindspore."""
 
 from __future__ import annotations
 
