@@ -7,6 +7,7 @@
 #include "bindings/call.h"
 #include "bindings/tensor/tensor.h"
 #include "bindings/types/types.h"
+#include "core/storage/host_memory.h"
 
 namespace msa::py {
 
@@ -51,12 +52,14 @@ DeviceKind kind_argument(PyObject* o) {
   return device.kind;
 }
 
-// _C.set_backend(device, handler)
+// _C.set_backend(device, handler, in_host_memory)
 PyObject* set_python_backend(PyObject*, PyObject* args) {
   return guarded([&]() -> PyObject* {
     PyObject *device, *handler;
-    if (!PyArg_ParseTuple(args, "OO", &device, &handler)) throw PythonError();
+    int in_host_memory;
+    if (!PyArg_ParseTuple(args, "OOp", &device, &handler, &in_host_memory)) throw PythonError();
     set_backend(kind_argument(device), new PythonBackend(handler));  // lives as long as the process
+    set_host_memory(kind_argument(device), in_host_memory != 0);
     return none();
   });
 }

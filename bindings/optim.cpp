@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "bindings/tensor/tensor.h"
+#include "core/storage/host_memory.h"
 #include "kernels/cpu/blas.h"
 #include "kernels/cpu/optim/steps.h"
 
@@ -34,7 +35,7 @@ class List {
 };
 
 Tensor required(const char* op, const char* name, const Tensor& t) {
-  MSA_REQUIRE(t.defined() && t.device().is_cpu(), Runtime, op, ": ", name, " must be a tensor on the cpu.");
+  MSA_REQUIRE(t.defined() && in_host_memory(t.device()), Runtime, op, ": ", name, " must be a tensor in host memory, not on ", t.defined() ? t.device() : Device{});
   return t;
 }
 

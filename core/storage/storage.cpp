@@ -1,6 +1,8 @@
 // Storages: a header and few bytes share one free-listed block, more bytes come from the allocator.
 #include "core/storage/storage.h"
 
+#include "core/storage/host_memory.h"
+
 #include <algorithm>
 #include <cstring>
 #include <new>
@@ -30,13 +32,19 @@ void free_data(Storage* s) {
   }
 }
 
+bool host_memory[static_cast<int>(DeviceKind::Count)] = {true};  // cpu
+
 }  // namespace
 
+void set_host_memory(DeviceKind kind, bool in_host_memory) { host_memory[static_cast<int>(kind)] = in_host_memory; }
+bool in_host_memory(Device device) { return host_memory[static_cast<int>(device.kind)]; }
+
 Ref<Storage> Storage::make(size_t bytes, Device device) {
-  MSA_REQUIRE(device.is_cpu() || device.is_meta(), Runtime, "a storage of ", bytes, " bytes on ", device,
+  const bool host = in_host_memory(device);
+  MSA_REQUIRE(host || device.is_meta(), Runtime, "a storage of ", bytes, " bytes on ", device,
               " is made by that device's backend");
-  bool in_block = device.is_cpu() && bytes != 0 && bytes <= kInBlockBytes;
-  void* data = device.is_cpu() && !in_block ? allocate_bytes(bytes) : nullptr;
+  bool in_block = host && bytes != 0 && bytes <= kInBlockBytes;
+  void* data = host && !in_block ? allocate_bytes(bytes) : nullptr;
   Storage* s = new_block(in_block ? bytes : 0);
   s->data = in_block ? block_data(s) : data;
   s->bytes = bytes;

@@ -17,6 +17,7 @@ DEVICE = "mindspore"
 fallbacks: Counter[str] = (
     Counter()
 )  # operator -> calls computed on cpu because no MindSpore callable served
+refusals: dict[str, str] = {}        # operator -> why its callables did not serve, last seen
 native: dict[str, str] = {}  # operator -> the MindSpore callable that served it last
 
 
@@ -43,6 +44,7 @@ def mindspore() -> Any:
         raise NotImplementedError(
             "device 'mindspore': only MindSpore's CPU target is supported yet; mindspore.set_device('CPU')"
         )
+    package.runtime.launch_blocking()  # else an operator's failure surfaces in a later call, too late to try the next
     return package
 
 
@@ -122,7 +124,8 @@ def call(
             continue
         try:
             result = from_mindspore(function(*map(to_mindspore, args[:n_given])))
-        except (Refused, TypeError, ValueError, RuntimeError, NotImplementedError):
+        except (Refused, TypeError, ValueError, RuntimeError, NotImplementedError) as err:
+            refusals[name] = f"{path}: {str(err).strip().partition(chr(10))[0]}"
             continue
         native[name] = path
         return finish(form, args, result)
@@ -156,6 +159,11 @@ def on_cpu(name: str, overload: str, form: str, args: tuple[Any, ...], counted: 
     return args[0] if form == "inplace" else placed(result)
 
 
+def fallback_report() -> list[tuple[str, int, str]]:
+    """(operator, calls computed on cpu, why MindSpore's callables did not serve), most frequent first."""
+    return [(name, n, refusals.get(name, "the registry names no callable")) for name, n in fallbacks.most_common()]
+
+
 def install() -> None:
     """Makes this module the backend of the `mindspore` device; MindSpore itself is imported at the first call."""
-    _C.set_backend(DEVICE, call)
+    _C.set_backend(DEVICE, call, True)

@@ -54,23 +54,24 @@ def test_matmul_and_sum() -> None:
     (x @ y).sum(0).sum().backward()
     same(a.grad, x.grad)
     same(b.grad, y.grad)
-    assert {"mm", "sum"} <= set(backend.native)
+    assert {"matmul", "sum"} <= set(backend.native)
 
 
 def test_in_place_on_a_view_reaches_the_base() -> None:
     a, x = (t.detach() for t in pair(3, 4))
-    a.t()[1].add_(a[0, :3])
-    x.t()[1].add_(x[0, :3])
+    a.t()[1].add_(a[0, :3].clone())
+    x.t()[1].add_(x[0, :3].clone())
     same(a, x)
 
 
 def test_a_fallback_is_counted_and_said_once() -> None:
     x = torch.ones(3).to("mindspore")
-    before = backend.fallbacks["threshold_backward"]
+    backend.fallbacks.clear()
     with pytest.warns(UserWarning, match="computed on cpu"):
         y = x.clone().requires_grad_()
         y.relu().sum().backward()
-    assert backend.fallbacks["threshold_backward"] == before + 1
+    assert backend.fallbacks["threshold_backward"] == 1
+    assert backend.fallback_report() == [("threshold_backward", 1, "the registry names no callable")]
     same(torch.ones(3), y.grad)
 
 
