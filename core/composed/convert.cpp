@@ -44,8 +44,7 @@ Tensor int_(const Tensor& input, OptFormat memory_format) { return to_dtype(inpu
 Tensor long_(const Tensor& input, OptFormat memory_format) { return to_dtype(input, DType::I64, memory_format); }
 
 Tensor conj(const Tensor& input) {
-  MSA_REQUIRE(!is_complex(input.dtype()), NotImplemented, "conj: not implemented for complex tensors yet");
-  return input;
+  return is_complex(input.dtype()) ? ops::conj_physical(input) : input;
 }
 
 Tensor real(const Tensor& input) {

@@ -25,6 +25,16 @@ Tensor float_power(const Tensor& input, const Tensor& exponent) {
   return ops::pow(ops::to_dtype(input, dtype), ops::to_dtype(exponent, dtype));
 }
 
+Tensor complex(const Tensor& real, const Tensor& imag) {
+  MSA_REQUIRE(is_floating(real.dtype()) && real.dtype() == imag.dtype(), Runtime,
+              "complex: Expected both inputs to be Half, Float or Double tensors of one dtype, got ", real.dtype(), " and ",
+              imag.dtype());
+  MSA_REQUIRE(real.dtype() == DType::F32 || real.dtype() == DType::F64, NotImplemented, "complex: not implemented for ",
+              real.dtype(), ", since complex32 is missing; convert with .float() first");
+  Dims sizes = broadcast_sizes("complex", real.sizes(), imag.sizes());
+  return ops::view_as_complex(ops::stack({ops::expand(real, sizes), ops::expand(imag, sizes)}, -1));
+}
+
 Tensor gelu(const Tensor& input, std::string_view approximate) {
   if (approximate == "tanh") return ops::gelu_tanh(input);
   MSA_REQUIRE(approximate == "none", Runtime, "gelu: approximate must be 'none' or 'tanh', got '", approximate, "'");

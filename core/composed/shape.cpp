@@ -153,4 +153,25 @@ Tensor diag(const Tensor& input, int64_t diagonal) {
   return input.dim() == 1 ? ops::diag_embed(input, diagonal) : ops::clone(ops::diagonal(input, diagonal), MemoryFormat::Contiguous);
 }
 
+// The last dimension grows or shrinks with the size of an element; all others step over the same bytes.
+Tensor view_dtype(const Tensor& input, DType dtype) {
+  if (dtype == input.dtype()) return ops::view(input, input.sizes());
+  auto from = static_cast<int64_t>(input.item_bytes()), to = static_cast<int64_t>(size_bytes(dtype));
+  Layout l = input.layout();
+  if (from != to) {
+    MSA_REQUIRE(input.dim() > 0, Runtime, "view: cannot view a 0-dim ", input.dtype(), " as ", dtype, ", which has another size");
+    MSA_REQUIRE(l.strides.back() == 1, Runtime, "view: the last dimension must be contiguous to view ", input.dtype(), " as ",
+                dtype, ", got stride ", l.strides.back());
+    auto fits = [&](int64_t elements) { return elements * from % to == 0; };
+    bool all_fit = fits(l.sizes.back()) && fits(l.offset);
+    for (size_t d = 0; d + 1 < l.strides.size(); ++d) all_fit &= fits(l.strides[d]);
+    MSA_REQUIRE(all_fit, Runtime, "view: sizes ", input.sizes(), " and strides ", input.strides(), " of ", input.dtype(),
+                " are not divisible into elements of ", dtype);
+    l.sizes.back() = l.sizes.back() * from / to;
+    l.offset = l.offset * from / to;
+    for (size_t d = 0; d + 1 < l.strides.size(); ++d) l.strides[d] = l.strides[d] * from / to;
+  }
+  return alias(input, l, dtype);
+}
+
 }  // namespace msa::composed

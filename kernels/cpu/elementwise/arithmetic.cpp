@@ -43,6 +43,14 @@ MSA_LOOPS(sgn, AllTypes, []<class T>(const Scalar*) {
   }
 })
 
+MSA_LOOPS(conj_physical, AllTypes, []<class T>(const Scalar*) {
+  if constexpr (kIsComplex<T>) {
+    return [](T a) -> T { return {a.re, -a.im}; };
+  } else {
+    return [](T a) -> T { return a; };
+  }
+})
+
 // --- division with rounding -----------------------------------------------------------------------
 // Python's floor division: exact also where a / b rounds up to an integer.
 template <class T>
