@@ -243,6 +243,8 @@ Scalar item(const Tensor& t) {
 }
 
 PyObject* item_object(const Tensor& t) {
+  if (__builtin_expect(t.numel() == 1 && t.device().is_cpu(), 1))
+    return element_object(t.data(), t.dtype());
   Tensor host = single_element(t);
   return element_object(host.data(), host.dtype());
 }

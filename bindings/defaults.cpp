@@ -15,7 +15,7 @@ namespace {
 
 PyObject* capability(const Arguments& given) {
   constexpr const char* kNames[] = {"DEFAULT", "AVX2", "AVX512"};  // in the order of cpu::Isa
-  take_arguments("cpu_capability", given, {}, nullptr);
+  take_no_arguments("cpu_capability", given);
   return PyUnicode_FromString(kNames[static_cast<int>(cpu::isa())]);
 }
 
@@ -27,7 +27,7 @@ DType dtype_argument(const char* who, PyObject* o) {
 }
 
 PyObject* get_default_dtype(const Arguments& given) {
-  take_arguments("get_default_dtype", given, {}, nullptr);
+  take_no_arguments("get_default_dtype", given);
   return Py_NewRef(dtype_object(default_dtype()));
 }
 
@@ -42,7 +42,7 @@ PyObject* set_default(const Arguments& given) {
 }
 
 PyObject* get_device(const Arguments& given) {
-  take_arguments("get_default_device", given, {}, nullptr);
+  take_no_arguments("get_default_device", given);
   return device_object(default_device());
 }
 
@@ -57,7 +57,7 @@ PyObject* set_device(const Arguments& given) {
 }
 
 PyObject* get_threads(const Arguments& given) {
-  take_arguments("get_num_threads", given, {}, nullptr);
+  take_no_arguments("get_num_threads", given);
   return PyLong_FromLong(cpu::get_num_threads());
 }
 

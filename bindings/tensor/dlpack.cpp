@@ -113,7 +113,7 @@ PyObject* dlpack(PyObject* self, const Arguments& given) {
 }
 
 PyObject* dlpack_device(PyObject* self, const Arguments& given) {
-  take_arguments("__dlpack_device__", given, {}, nullptr);
+  take_no_arguments("__dlpack_device__", given);
   MSA_REQUIRE(tensor_of(self).device().is_cpu(), Runtime,
               "__dlpack_device__: DLPack has no number for device ", tensor_of(self).device());
   return Py_BuildValue("(ii)", 1, 0);

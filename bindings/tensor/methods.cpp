@@ -40,7 +40,7 @@ PyObject* stride(PyObject* self, const Arguments& given) {
 using Plain = PyObject* (*)(const Tensor&);
 template <Name name, Plain body>
 PyObject* plain(PyObject* self, const Arguments& given) {
-  take_arguments(name.text, given, {}, nullptr);
+  take_no_arguments(name.text, given);
   return body(of(self));
 }
 template <Name name, Plain body>
@@ -77,13 +77,13 @@ PyObject* is_contiguous(PyObject* self, const Arguments& given) {
 }
 
 PyObject* detach_in_place(PyObject* self, const Arguments& given) {
-  take_arguments("detach_", given, {}, nullptr);
+  take_no_arguments("detach_", given);
   detach_(of(self));
   return Py_NewRef(self);
 }
 
 PyObject* keep_grad(PyObject* self, const Arguments& given) {
-  take_arguments("retain_grad", given, {}, nullptr);
+  take_no_arguments("retain_grad", given);
   retain_grad(of(self));
   return none();
 }
@@ -123,7 +123,7 @@ PyObject* is_nonzero(const Tensor& t) {
 
 // Conjugation and negation are never pending, so there is nothing to resolve.
 PyObject* itself(PyObject* self, const Arguments& given) {
-  take_arguments("resolve_conj", given, {}, nullptr);
+  take_no_arguments("resolve_conj", given);
   return Py_NewRef(self);
 }
 

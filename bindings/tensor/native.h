@@ -25,6 +25,11 @@ void take_arguments(const char* who, const Arguments& given,
                     std::initializer_list<const char*> names, PyObject** slots,
                     size_t keyword_only = 64);
 
+inline void take_no_arguments(const char* who, const Arguments& given) {
+  if (__builtin_expect(given.n != 0 || given.kwnames != nullptr, 0))
+    take_arguments(who, given, {}, nullptr);
+}
+
 // The attribute of torch.Tensor that stands for a method, or for a property's `__get__`.
 PyObject* call_override(const char* name, const char* accessor, const Arguments& given);
 

@@ -141,7 +141,7 @@ PyBufferProcs storage_buffer = {get_buffer, nullptr};
 // ---------------------------------------------------------------------------------------
 
 PyObject* untyped_storage(PyObject* self, const Arguments& given) {
-  take_arguments("untyped_storage", given, {}, nullptr);
+  take_no_arguments("untyped_storage", given);
   return storage_object(tensor_of(self)->storage);
 }
 

@@ -8,7 +8,7 @@ namespace msa::py {
 namespace {
 
 PyObject* item_method(PyObject* self, const Arguments& given) {
-  take_arguments("item", given, {}, nullptr);
+  take_no_arguments("item", given);
   return item_object(tensor_of(self));
 }
 
@@ -22,13 +22,13 @@ Owned list_of(const Tensor& t, size_t dim, const char* at) {
 }
 
 PyObject* tolist(PyObject* self, const Arguments& given) {
-  take_arguments("tolist", given, {}, nullptr);
+  take_no_arguments("tolist", given);
   Tensor t = on_host(tensor_of(self));
   return list_of(t, 0, t.numel() ? t.data<char>() : nullptr).release();
 }
 
 PyObject* to_python_complex(PyObject* self, const Arguments& given) {
-  take_arguments("__complex__", given, {}, nullptr);
+  take_no_arguments("__complex__", given);
   c128 v = item(tensor_of(self)).to_complex();
   return PyComplex_FromDoubles(v.real(), v.imag());
 }
