@@ -36,7 +36,8 @@ Tensor pow_backward(const Tensor& grad, const Tensor& input, const Tensor& expon
   return ops::where(ops::eq(exponent, number(0)), number(0), grad * ops::conj(slope));
 }
 
-Tensor pow_backward_exponent(const Tensor& grad, const Tensor& input, const Tensor& exponent, const Tensor& result) {
+Tensor pow_backward_exponent(const Tensor& grad, const Tensor& input, const Tensor& exponent,
+                             const Tensor& result) {
   Tensor base = input.dtype() == result.dtype() ? input : ops::_to_copy(input, result.dtype());
   Tensor at_zero = ops::eq(base, number(0));
   if (is_complex(exponent.dtype())) {
@@ -65,18 +66,22 @@ Tensor silu_double_backward(const Tensor& grad, const Tensor& grad_output, const
   return ops::conj(grad) * grad_output * ops::conj(curve);
 }
 
-Tensor gelu_erf_double_backward(const Tensor& grad, const Tensor& grad_output, const Tensor& input) {
+Tensor gelu_erf_double_backward(const Tensor& grad, const Tensor& grad_output,
+                                const Tensor& input) {
   Tensor squared = input * input;
-  Tensor density = ops::exp(squared * number(-0.5)) * number(0.5 * std::numbers::sqrt2 * std::numbers::inv_sqrtpi);
+  Tensor density = ops::exp(squared * number(-0.5)) *
+                   number(0.5 * std::numbers::sqrt2 * std::numbers::inv_sqrtpi);
   return grad * grad_output * density * (number(2) - squared);
 }
 
-Tensor gelu_tanh_double_backward(const Tensor& grad, const Tensor& grad_output, const Tensor& input) {
+Tensor gelu_tanh_double_backward(const Tensor& grad, const Tensor& grad_output,
+                                 const Tensor& input) {
   constexpr double k = std::numbers::sqrt2 * std::numbers::inv_sqrtpi, c = 0.044715;
   Tensor squared = input * input;
   Tensor t = ops::tanh(input * (number(k) + squared * number(k * c)));
   Tensor slope = number(k) + squared * number(3 * k * c), bend = input * number(6 * k * c);
-  Tensor curve = (number(1) - t * t) * (slope + number(0.5) * input * (bend - number(2) * t * slope * slope));
+  Tensor curve =
+      (number(1) - t * t) * (slope + number(0.5) * input * (bend - number(2) * t * slope * slope));
   return grad * grad_output * curve;
 }
 

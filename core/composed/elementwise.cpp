@@ -5,7 +5,8 @@
 namespace msa::composed {
 
 Tensor clamp(const Tensor& input, const Tensor& min, const Tensor& max) {
-  MSA_REQUIRE(min.defined() || max.defined(), Runtime, "clamp: At least one of 'min' or 'max' must not be None");
+  MSA_REQUIRE(min.defined() || max.defined(), Runtime,
+              "clamp: At least one of 'min' or 'max' must not be None");
   if (!max.defined()) return ops::clamp_min(input, min);
   if (!min.defined()) return ops::clamp_max(input, max);
   return ops::clamp_between(input, min, max);
@@ -14,8 +15,9 @@ Tensor clamp(const Tensor& input, const Tensor& min, const Tensor& max) {
 Tensor div_tensor_mode(const Tensor& input, const Tensor& other, OptStr rounding_mode) {
   if (!rounding_mode) return ops::div(input, other);
   if (*rounding_mode == "floor") return ops::div_floor(input, other);
-  MSA_REQUIRE(*rounding_mode == "trunc", Runtime, "div: rounding_mode must be None, 'trunc' or 'floor', but got '",
-              *rounding_mode, "'");
+  MSA_REQUIRE(*rounding_mode == "trunc", Runtime,
+              "div: rounding_mode must be None, 'trunc' or 'floor', but got '", *rounding_mode,
+              "'");
   return ops::div_trunc(input, other);
 }
 
@@ -26,23 +28,27 @@ Tensor float_power(const Tensor& input, const Tensor& exponent) {
 }
 
 Tensor complex(const Tensor& real, const Tensor& imag) {
-  MSA_REQUIRE(is_floating(real.dtype()) && real.dtype() == imag.dtype(), Runtime,
-              "complex: Expected both inputs to be Half, Float or Double tensors of one dtype, got ", real.dtype(), " and ",
-              imag.dtype());
-  MSA_REQUIRE(real.dtype() == DType::F32 || real.dtype() == DType::F64, NotImplemented, "complex: not implemented for ",
-              real.dtype(), ", since complex32 is missing; convert with .float() first");
+  MSA_REQUIRE(
+      is_floating(real.dtype()) && real.dtype() == imag.dtype(), Runtime,
+      "complex: Expected both inputs to be Half, Float or Double tensors of one dtype, got ",
+      real.dtype(), " and ", imag.dtype());
+  MSA_REQUIRE(real.dtype() == DType::F32 || real.dtype() == DType::F64, NotImplemented,
+              "complex: not implemented for ", real.dtype(),
+              ", since complex32 is missing; convert with .float() first");
   Dims sizes = broadcast_sizes("complex", real.sizes(), imag.sizes());
   return ops::view_as_complex(ops::stack({ops::expand(real, sizes), ops::expand(imag, sizes)}, -1));
 }
 
 Tensor gelu(const Tensor& input, std::string_view approximate) {
   if (approximate == "tanh") return ops::gelu_tanh(input);
-  MSA_REQUIRE(approximate == "none", Runtime, "gelu: approximate must be 'none' or 'tanh', got '", approximate, "'");
+  MSA_REQUIRE(approximate == "none", Runtime, "gelu: approximate must be 'none' or 'tanh', got '",
+              approximate, "'");
   return ops::gelu_erf(input);
 }
 
 Tensor positive(const Tensor& input) {
-  MSA_REQUIRE(input.dtype() != DType::Bool, Runtime, "positive: The `+` operator, on a bool tensor is not supported.");
+  MSA_REQUIRE(input.dtype() != DType::Bool, Runtime,
+              "positive: The `+` operator, on a bool tensor is not supported.");
   return input;
 }
 

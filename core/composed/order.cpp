@@ -7,17 +7,21 @@ namespace msa::composed {
 Tensor argsort_stable(const Tensor& input, bool stable, int64_t dim, bool descending) {
   return std::get<1>(ops::sort_stable(input, stable, dim, descending));
 }
-Tensor argsort(const Tensor& input, int64_t dim, bool descending) { return argsort_stable(input, false, dim, descending); }
+Tensor argsort(const Tensor& input, int64_t dim, bool descending) {
+  return argsort_stable(input, false, dim, descending);
+}
 
 Tensor msort(const Tensor& input) { return std::get<0>(ops::sort_stable(input, true, 0, false)); }
 
 std::tuple<Tensor, Tensor> kthvalue(const Tensor& input, int64_t k, int64_t dim, bool keepdim) {
   int64_t n = input.dim() ? input.size(dim) : 1;
-  MSA_REQUIRE(k >= 1 && k <= n, Runtime, "kthvalue: selected number k out of range: ", k, " for dimension ", dim, " with ", n,
-              " elements");
+  MSA_REQUIRE(k >= 1 && k <= n, Runtime, "kthvalue: selected number k out of range: ", k,
+              " for dimension ", dim, " with ", n, " elements");
   auto [values, indices] = ops::sort_stable(input, true, dim, false);
   if (input.dim() == 0) return {values, indices};
-  auto pick = [&](const Tensor& t) { return keepdim ? ops::narrow(t, dim, k - 1, 1) : ops::select(t, dim, k - 1); };
+  auto pick = [&](const Tensor& t) {
+    return keepdim ? ops::narrow(t, dim, k - 1, 1) : ops::select(t, dim, k - 1);
+  };
   return {pick(values), pick(indices)};
 }
 
@@ -32,20 +36,25 @@ Tensor flipud(const Tensor& input) {
 
 Tensor roll(const Tensor& input, const Dims& shifts, const Dims& dims) {
   if (dims.empty()) {
-    MSA_REQUIRE(shifts.size() == 1, Runtime, "roll: shifts and dimensions must align. shifts: ", shifts.size(), ", dims: 0");
+    MSA_REQUIRE(shifts.size() == 1, Runtime,
+                "roll: shifts and dimensions must align. shifts: ", shifts.size(), ", dims: 0");
     return ops::view_as(roll(ops::reshape(input, {-1}), shifts, Dims{0}), input);
   }
-  MSA_REQUIRE(shifts.size() == dims.size(), Runtime, "roll: shifts and dimensions must align. shifts: ", shifts.size(),
+  MSA_REQUIRE(shifts.size() == dims.size(), Runtime,
+              "roll: shifts and dimensions must align. shifts: ", shifts.size(),
               ", dims: ", dims.size());
   Tensor out = input;
   for (int64_t dim : dims) {
-    MSA_REQUIRE(input.dim() > 0, Index, "roll: Dimension specified as ", dim, " but tensor has no dimensions");
+    MSA_REQUIRE(input.dim() > 0, Index, "roll: Dimension specified as ", dim,
+                " but tensor has no dimensions");
     wrap_dim(dim, input.dim());
   }
   if (input.numel() == 0) return ops::clone(input);
   for (size_t i = 0; i < dims.size(); ++i) {
     int64_t n = out.size(dims[i]), shift = ((shifts[i] % n) + n) % n;
-    out = ops::cat({ops::narrow(out, dims[i], n - shift, shift), ops::narrow(out, dims[i], 0, n - shift)}, dims[i]);
+    out = ops::cat(
+        {ops::narrow(out, dims[i], n - shift, shift), ops::narrow(out, dims[i], 0, n - shift)},
+        dims[i]);
   }
   return out;
 }

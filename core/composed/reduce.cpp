@@ -10,20 +10,25 @@ namespace {
 
 using Pair = std::tuple<Tensor, Tensor>;
 
-double correction_of(const OptScalar& correction) { return correction ? correction->to_double() : 1.0; }
+double correction_of(const OptScalar& correction) {
+  return correction ? correction->to_double() : 1.0;
+}
 double correction_of(bool unbiased) { return unbiased ? 1.0 : 0.0; }
 
 Tensor checked(const char* op, const Tensor& input) {
-  MSA_REQUIRE(is_inexact(input.dtype()), Runtime, op, ": only support floating point and complex dtypes, got ", input.dtype(),
+  MSA_REQUIRE(is_inexact(input.dtype()), Runtime, op,
+              ": only support floating point and complex dtypes, got ", input.dtype(),
               "; convert with .float() first");
   return input;
 }
 
 // Complex variance is that of both parts together.
-Tensor var_of(const char* op, const Tensor& input, const OptDims& dim, double correction, bool keepdim) {
+Tensor var_of(const char* op, const Tensor& input, const OptDims& dim, double correction,
+              bool keepdim) {
   checked(op, input);
   if (!is_complex(input.dtype())) return ops::_var(input, dim, correction, keepdim);
-  return ops::add(ops::_var(ops::real(input), dim, correction, keepdim), ops::_var(ops::imag(input), dim, correction, keepdim));
+  return ops::add(ops::_var(ops::real(input), dim, correction, keepdim),
+                  ops::_var(ops::imag(input), dim, correction, keepdim));
 }
 Tensor std_of(const Tensor& input, const OptDims& dim, double correction, bool keepdim) {
   if (is_complex(input.dtype())) return ops::sqrt(var_of("std", input, dim, correction, keepdim));
@@ -31,7 +36,8 @@ Tensor std_of(const Tensor& input, const OptDims& dim, double correction, bool k
 }
 Pair var_mean_of(const Tensor& input, const OptDims& dim, double correction, bool keepdim) {
   if (is_complex(input.dtype()))
-    return {var_of("var_mean", input, dim, correction, keepdim), ops::mean_dim(input, dim, keepdim)};
+    return {var_of("var_mean", input, dim, correction, keepdim),
+            ops::mean_dim(input, dim, keepdim)};
   return ops::_var_mean(checked("var_mean", input), dim, correction, keepdim);
 }
 Pair std_mean_of(const Tensor& input, const OptDims& dim, double correction, bool keepdim) {
@@ -42,42 +48,55 @@ Pair std_mean_of(const Tensor& input, const OptDims& dim, double correction, boo
 
 }  // namespace
 
-Tensor var_correction(const Tensor& input, const OptDims& dim, const OptScalar& correction, bool keepdim) {
+Tensor var_correction(const Tensor& input, const OptDims& dim, const OptScalar& correction,
+                      bool keepdim) {
   return var_of("var", input, dim, correction_of(correction), keepdim);
 }
 Tensor var_dim(const Tensor& input, const OptDims& dim, bool unbiased, bool keepdim) {
   return var_of("var", input, dim, correction_of(unbiased), keepdim);
 }
-Tensor var(const Tensor& input, bool unbiased) { return var_of("var", input, {}, correction_of(unbiased), false); }
-Tensor std_correction(const Tensor& input, const OptDims& dim, const OptScalar& correction, bool keepdim) {
+Tensor var(const Tensor& input, bool unbiased) {
+  return var_of("var", input, {}, correction_of(unbiased), false);
+}
+Tensor std_correction(const Tensor& input, const OptDims& dim, const OptScalar& correction,
+                      bool keepdim) {
   return std_of(input, dim, correction_of(correction), keepdim);
 }
 Tensor std_dim(const Tensor& input, const OptDims& dim, bool unbiased, bool keepdim) {
   return std_of(input, dim, correction_of(unbiased), keepdim);
 }
-Tensor std(const Tensor& input, bool unbiased) { return std_of(input, {}, correction_of(unbiased), false); }
+Tensor std(const Tensor& input, bool unbiased) {
+  return std_of(input, {}, correction_of(unbiased), false);
+}
 
-Pair var_mean_correction(const Tensor& input, const OptDims& dim, const OptScalar& correction, bool keepdim) {
+Pair var_mean_correction(const Tensor& input, const OptDims& dim, const OptScalar& correction,
+                         bool keepdim) {
   return var_mean_of(input, dim, correction_of(correction), keepdim);
 }
 Pair var_mean_dim(const Tensor& input, const OptDims& dim, bool unbiased, bool keepdim) {
   return var_mean_of(input, dim, correction_of(unbiased), keepdim);
 }
-Pair var_mean(const Tensor& input, bool unbiased) { return var_mean_of(input, {}, correction_of(unbiased), false); }
-Pair std_mean_correction(const Tensor& input, const OptDims& dim, const OptScalar& correction, bool keepdim) {
+Pair var_mean(const Tensor& input, bool unbiased) {
+  return var_mean_of(input, {}, correction_of(unbiased), false);
+}
+Pair std_mean_correction(const Tensor& input, const OptDims& dim, const OptScalar& correction,
+                         bool keepdim) {
   return std_mean_of(input, dim, correction_of(correction), keepdim);
 }
 Pair std_mean_dim(const Tensor& input, const OptDims& dim, bool unbiased, bool keepdim) {
   return std_mean_of(input, dim, correction_of(unbiased), keepdim);
 }
-Pair std_mean(const Tensor& input, bool unbiased) { return std_mean_of(input, {}, correction_of(unbiased), false); }
+Pair std_mean(const Tensor& input, bool unbiased) {
+  return std_mean_of(input, {}, correction_of(unbiased), false);
+}
 
 Pair aminmax(const Tensor& input, OptInt dim, bool keepdim) {
   Dims dims = dim ? Dims{*dim} : Dims{};
   return {ops::amin(input, dims, keepdim), ops::amax(input, dims, keepdim)};
 }
 
-Tensor vector_norm(const Tensor& x, const Scalar& ord, const OptDims& dim, bool keepdim, OptDType dtype) {
+Tensor vector_norm(const Tensor& x, const Scalar& ord, const OptDims& dim, bool keepdim,
+                   OptDType dtype) {
   checked("linalg.vector_norm", x);
   Tensor input = dtype ? ops::to_dtype(x, *dtype) : x;
   double order = ord.to_double();
@@ -91,7 +110,8 @@ Tensor vector_norm(const Tensor& x, const Scalar& ord, const OptDims& dim, bool 
 }
 
 Tensor logsumexp(const Tensor& input, const Dims& dim, bool keepdim) {
-  if (is_half(input.dtype())) return ops::to_dtype(logsumexp(ops::to_dtype(input, DType::F32), dim, keepdim), input.dtype());
+  if (is_half(input.dtype()))
+    return ops::to_dtype(logsumexp(ops::to_dtype(input, DType::F32), dim, keepdim), input.dtype());
   Tensor x = is_integral(input.dtype()) ? ops::to_dtype(input, default_dtype()) : input;
   if (x.numel() == 0) return ops::log(ops::sum_dim(ops::exp(x), dim, keepdim));
   Tensor real_part = is_complex(x.dtype()) ? ops::real(x) : x;

@@ -35,7 +35,8 @@ std::array<OutSpec, 2> sort(const Tensor& input, OptBool, int64_t dim, bool) {
 
 std::array<OutSpec, 2> topk(const Tensor& input, int64_t k, int64_t dim, bool, bool) {
   int64_t d = wrap_dim(dim, input.dim()), n = input.dim() ? input.sizes()[d] : 1;
-  MSA_REQUIRE(k >= 0 && k <= n, Runtime, "topk: selected index k out of range: ", k, " of dim ", d, " with ", n, " elements");
+  MSA_REQUIRE(k >= 0 && k <= n, Runtime, "topk: selected index k out of range: ", k, " of dim ", d,
+              " with ", n, " elements");
   OutSpec values{input.sizes(), input.dtype()};
   if (input.dim()) values.sizes[d] = k;
   return {values, indices_like(values)};
@@ -45,14 +46,16 @@ OutSpec flip(const Tensor& input, const Dims& dims) {
   std::bitset<64> named;
   for (int64_t dim : dims) {
     int64_t d = wrap_dim(dim, input.dim());
-    MSA_REQUIRE(!named[d], Runtime, "flip: dim ", d, " appears multiple times in the list of dims ", dims);
+    MSA_REQUIRE(!named[d], Runtime, "flip: dim ", d, " appears multiple times in the list of dims ",
+                dims);
     named.set(d);
   }
   return like(input);
 }
 
 OutSpec triangle(const Tensor& input, int64_t) {
-  MSA_REQUIRE(input.dim() >= 2, Runtime, "tril, triu: input tensor must have at least 2 dimensions, got ", input);
+  MSA_REQUIRE(input.dim() >= 2, Runtime,
+              "tril, triu: input tensor must have at least 2 dimensions, got ", input);
   return like(input);
 }
 

@@ -25,10 +25,13 @@ typedef uint32_t Four __attribute__((vector_size(16)));
 inline void transpose_4x4(char* out, int64_t out_step, const char* in, int64_t in_step) {
   Four row[4];
   for (int i = 0; i < 4; ++i) std::memcpy(&row[i], in + i * in_step, sizeof row[i]);
-  Four a = __builtin_shufflevector(row[0], row[1], 0, 4, 1, 5), b = __builtin_shufflevector(row[2], row[3], 0, 4, 1, 5);
-  Four c = __builtin_shufflevector(row[0], row[1], 2, 6, 3, 7), d = __builtin_shufflevector(row[2], row[3], 2, 6, 3, 7);
-  Four column[] = {__builtin_shufflevector(a, b, 0, 1, 4, 5), __builtin_shufflevector(a, b, 2, 3, 6, 7),
-                   __builtin_shufflevector(c, d, 0, 1, 4, 5), __builtin_shufflevector(c, d, 2, 3, 6, 7)};
+  Four a = __builtin_shufflevector(row[0], row[1], 0, 4, 1, 5),
+       b = __builtin_shufflevector(row[2], row[3], 0, 4, 1, 5);
+  Four c = __builtin_shufflevector(row[0], row[1], 2, 6, 3, 7),
+       d = __builtin_shufflevector(row[2], row[3], 2, 6, 3, 7);
+  Four column[] = {
+      __builtin_shufflevector(a, b, 0, 1, 4, 5), __builtin_shufflevector(a, b, 2, 3, 6, 7),
+      __builtin_shufflevector(c, d, 0, 1, 4, 5), __builtin_shufflevector(c, d, 2, 3, 6, 7)};
   for (int i = 0; i < 4; ++i) std::memcpy(out + i * out_step, &column[i], sizeof column[i]);
 }
 
@@ -36,15 +39,16 @@ inline void transpose_4x4(char* out, int64_t out_step, const char* in, int64_t i
 void copy_transposed(char* const* data, const int64_t* strides, int64_t inner, int64_t outer) {
   for (int64_t j = 0; j + 4 <= outer; j += 4)
     for (int64_t i = 0; i + 4 <= inner; i += 4)
-      transpose_4x4(data[0] + i * strides[0] + j * strides[2], strides[2], data[1] + i * strides[1] + j * strides[3],
-                    strides[1]);
+      transpose_4x4(data[0] + i * strides[0] + j * strides[2], strides[2],
+                    data[1] + i * strides[1] + j * strides[3], strides[1]);
 }
 
 template <class T>
 void copy(char* const* data, const int64_t* strides, int64_t inner, int64_t outer, const Scalar*) {
   const bool dense = strides[0] == sizeof(T) && strides[1] == sizeof(T);
   if constexpr (sizeof(T) == 4)
-    if (inner % 4 == 0 && outer % 4 == 0 && strides[0] == sizeof(T) && strides[3] == sizeof(T) && strides[1] >= 16)
+    if (inner % 4 == 0 && outer % 4 == 0 && strides[0] == sizeof(T) && strides[3] == sizeof(T) &&
+        strides[1] >= 16)
       return copy_transposed(data, strides, inner, outer);
   for (int64_t j = 0; j < outer; ++j) {
     char* out = data[0] + j * strides[2];

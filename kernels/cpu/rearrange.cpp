@@ -12,7 +12,8 @@ namespace {
 // Zeroes what lies on the wrong side of the diagonal of each matrix.
 void keep_triangle(Tensor& t, int64_t diagonal, bool lower) {
   auto ndim = t.dim();
-  int64_t rows = t.sizes()[ndim - 2], columns = t.sizes()[ndim - 1], matrices = t.numel() / std::max<int64_t>(1, rows * columns);
+  int64_t rows = t.sizes()[ndim - 2], columns = t.sizes()[ndim - 1],
+          matrices = t.numel() / std::max<int64_t>(1, rows * columns);
   auto item = static_cast<int64_t>(t.item_bytes());
   for (int64_t m = 0; m < matrices; ++m)
     for (int64_t r = 0; r < rows; ++r) {
@@ -36,8 +37,12 @@ void triangle(const Tensor& input, int64_t diagonal, bool lower, Tensor& out) {
 
 }  // namespace
 
-void tril(const Tensor& input, int64_t diagonal, Tensor& out0) { triangle(input, diagonal, true, out0); }
-void triu(const Tensor& input, int64_t diagonal, Tensor& out0) { triangle(input, diagonal, false, out0); }
+void tril(const Tensor& input, int64_t diagonal, Tensor& out0) {
+  triangle(input, diagonal, true, out0);
+}
+void triu(const Tensor& input, int64_t diagonal, Tensor& out0) {
+  triangle(input, diagonal, false, out0);
+}
 
 // Reads backwards along `dims`: the walker takes negative strides.
 void flip(const Tensor& input, const Dims& dims, Tensor& out0) {
@@ -50,7 +55,8 @@ void flip(const Tensor& input, const Dims& dims, Tensor& out0) {
     data += (input.sizes()[d] - 1) * strides[d] * static_cast<int64_t>(input.item_bytes());
     strides[d] = -strides[d];
   }
-  cpu::copy_elements(out0.sizes(), {out0.data(), out0.dtype(), out0.strides().data()}, {data, input.dtype(), strides.data()});
+  cpu::copy_elements(out0.sizes(), {out0.data(), out0.dtype(), out0.strides().data()},
+                     {data, input.dtype(), strides.data()});
 }
 
 }  // namespace msa::kernels

@@ -12,7 +12,8 @@ struct ScanShape {
   int64_t n, inner;
 };
 // Scans lines [begin, end); `index` is null where positions are not wanted.
-using ScanLoop = void (*)(const void* in, void* out, int64_t* index, ScanShape shape, int64_t begin, int64_t end);
+using ScanLoop = void (*)(const void* in, void* out, int64_t* index, ScanShape shape, int64_t begin,
+                          int64_t end);
 struct ScanTable {
   ScanLoop loops[kDTypes] = {};
 };
@@ -35,30 +36,37 @@ namespace msa::kernels {
 namespace {
 
 // Runs over dense copies where input or output is not dense already, or holds a half type.
-void scan(const char* op, const cpu::ScanTable& table, DType compute, const Tensor& input, int64_t dim, Tensor& out, Tensor* index) {
+void scan(const char* op, const cpu::ScanTable& table, DType compute, const Tensor& input,
+          int64_t dim, Tensor& out, Tensor* index) {
   if (input.numel() == 0) return;
   cpu::ScanLoop loop = table.loops[static_cast<int>(compute)];
-  MSA_REQUIRE(loop, NotImplemented, op, ": not implemented for ", input.dtype(), "; convert the input with .to() first");
+  MSA_REQUIRE(loop, NotImplemented, op, ": not implemented for ", input.dtype(),
+              "; convert the input with .to() first");
   Tensor in = cpu::contiguous(input, compute);
-  bool direct = out.dtype() == compute && out.is_contiguous(), direct_index = !index || index->is_contiguous();
+  bool direct = out.dtype() == compute && out.is_contiguous(),
+       direct_index = !index || index->is_contiguous();
   Tensor result = direct ? out : empty(out.sizes(), compute);
   Tensor where = direct_index ? (index ? *index : Tensor()) : empty(index->sizes(), DType::I64);
   cpu::ScanShape shape{1, 1};
   int64_t lines = 1, d = wrap_dim(dim, input.dim());
-  for (int64_t i = 0; i < input.dim(); ++i) (i < d ? lines : i == d ? shape.n : shape.inner) *= input.sizes()[i];
+  for (int64_t i = 0; i < input.dim(); ++i)
+    (i < d ? lines : i == d ? shape.n : shape.inner) *= input.sizes()[i];
   {
     Unlocked unlocked(input.numel() >= cpu::kGrain);
     auto* positions = where.defined() ? where.data<int64_t>() : nullptr;
     const void* from = in.data();
     void* to = result.data();
-    cpu::parallel(lines, std::max<int64_t>(1, cpu::kGrain / (shape.n * shape.inner)),
-                  [&](int64_t begin, int64_t end) { loop(from, to, positions, shape, begin, end); });
+    cpu::parallel(
+        lines, std::max<int64_t>(1, cpu::kGrain / (shape.n * shape.inner)),
+        [&](int64_t begin, int64_t end) { loop(from, to, positions, shape, begin, end); });
   }
   if (!direct) cpu::copy_into(out, result);
   if (!direct_index) cpu::copy_into(*index, where);
 }
 
-DType summed(const Tensor& out) { return is_integral(out.dtype()) ? DType::I64 : opmath(out.dtype()); }
+DType summed(const Tensor& out) {
+  return is_integral(out.dtype()) ? DType::I64 : opmath(out.dtype());
+}
 
 }  // namespace
 
@@ -88,17 +96,21 @@ struct RunningOf<float> {
   using type = double;
 };
 template <>
-struct RunningOf<Cx<float>> {
+struct RunningOf<Cx<float> > {
   using type = Cx<double>;
 };
 
 struct AddUp {
   template <class A>
-  static A of(A a, A b) { return a + b; }
+  static A of(A a, A b) {
+    return a + b;
+  }
 };
 struct MultiplyUp {
   template <class A>
-  static A of(A a, A b) { return a * b; }
+  static A of(A a, A b) {
+    return a * b;
+  }
 };
 
 // Four lines advance together: each addition waits for the one before it in its own line only.
@@ -110,7 +122,8 @@ inline void accumulate_lines(const T* in, T* out, int64_t n, int64_t lines) {
     A running[4];
     for (int k = 0; k < 4; ++k) out[k * n] = T(running[k] = A(in[k * n]));
     for (int64_t i = 1; i < n; ++i)
-      for (int k = 0; k < 4; ++k) out[k * n + i] = T(running[k] = Combine::of(running[k], A(in[k * n + i])));
+      for (int k = 0; k < 4; ++k)
+        out[k * n + i] = T(running[k] = Combine::of(running[k], A(in[k * n + i])));
   }
   for (; line < lines; ++line, in += n, out += n) {
     A running = A(in[0]);
@@ -141,7 +154,8 @@ void accumulate(const void* from, void* to, int64_t*, ScanShape s, int64_t begin
 
 // The best so far and where it stands: of equals the last, and NaN stays once it came.
 template <class T, bool Max>
-void running_best(const void* from, void* to, int64_t* index, ScanShape s, int64_t begin, int64_t end) {
+void running_best(const void* from, void* to, int64_t* index, ScanShape s, int64_t begin,
+                  int64_t end) {
   for (int64_t line = begin; line < end; ++line)
     for (int64_t c = 0; c < s.inner; ++c) {
       int64_t base = line * s.n * s.inner + c, best_at = 0;
@@ -168,8 +182,12 @@ constexpr ScanTable make_scans(Types<T...>, F loop_of) {
 }
 using Accumulated = Join<Types<int64_t>, Inexact>;
 using Compared = Join<Bool, SmallInts, Floats>;
-constexpr ScanTable scan_sums = make_scans(Accumulated{}, []<class T>() -> ScanLoop { return &accumulate<T, AddUp>; });
-constexpr ScanTable scan_products = make_scans(Accumulated{}, []<class T>() -> ScanLoop { return &accumulate<T, MultiplyUp>; });
-constexpr ScanTable scan_largest = make_scans(Compared{}, []<class T>() -> ScanLoop { return &running_best<T, true>; });
-constexpr ScanTable scan_smallest = make_scans(Compared{}, []<class T>() -> ScanLoop { return &running_best<T, false>; });
+constexpr ScanTable scan_sums =
+    make_scans(Accumulated{}, []<class T>() -> ScanLoop { return &accumulate<T, AddUp>; });
+constexpr ScanTable scan_products =
+    make_scans(Accumulated{}, []<class T>() -> ScanLoop { return &accumulate<T, MultiplyUp>; });
+constexpr ScanTable scan_largest =
+    make_scans(Compared{}, []<class T>() -> ScanLoop { return &running_best<T, true>; });
+constexpr ScanTable scan_smallest =
+    make_scans(Compared{}, []<class T>() -> ScanLoop { return &running_best<T, false>; });
 #endif

@@ -1,17 +1,19 @@
-// Sorting along a dimension: stable, by radix on keys whose order as unsigned integers is the elements'.
+// Sorting along a dimension: stable, by radix on keys whose order as unsigned integers is the
+// elements'.
+#include <algorithm>
+#include <bit>
+#include <memory>
+
 #include "core/base/lock.h"
 #include "generated/kernels.h"
 #include "kernels/cpu/contiguous.h"
 #include "kernels/cpu/threads.h"
 
-#include <algorithm>
-#include <bit>
-#include <memory>
-
 namespace msa::kernels {
 namespace {
 
-// --- keys ------------------------------------------------------------------------------------------
+// --- keys
+// ------------------------------------------------------------------------------------------
 // Floats: both zeros are equal, NaN is above all.
 inline uint32_t key_of(float v) {
   if (v != v) return 0xffffffffu;
@@ -26,11 +28,12 @@ inline uint64_t key_of(double v) {
 inline uint32_t key_of(f16 v) { return key_of(static_cast<float>(v)); }
 inline uint32_t key_of(bf16 v) { return key_of(static_cast<float>(v)); }
 inline uint32_t key_of(bool v) { return v; }
-inline uint64_t key_of(int64_t v) { return static_cast<uint64_t>(v) ^ uint64_t{1} << 63; }
+inline uint64_t key_of(int64_t v) {
+  return static_cast<uint64_t>(v) ^ uint64_t { 1 } << 63;
+}
 inline uint64_t key_of(uint64_t v) { return v; }
 template <class T>
-  requires(std::is_integral_v<T> && sizeof(T) <= 4)
-inline uint32_t key_of(T v) {
+requires(std::is_integral_v<T> && sizeof(T) <= 4) inline uint32_t key_of(T v) {
   return std::is_signed_v<T> ? static_cast<uint32_t>(v) ^ 0x80000000u : static_cast<uint32_t>(v);
 }
 template <class T>
@@ -42,7 +45,8 @@ struct Item {
   uint32_t index;
 };
 
-// --- one line ----------------------------------------------------------------------------------------
+// --- one line
+// ----------------------------------------------------------------------------------------
 template <class K>
 void insertion_sort(Item<K>* a, int64_t n) {
   for (int64_t i = 1; i < n; ++i) {
@@ -73,10 +77,12 @@ Item<K>* radix_sort(Item<K>* a, Item<K>* spare, int64_t n) {
 
 // The n items of a line in order; `descending` keeps equal elements in their order too.
 template <class T>
-Item<Key<T>>* sorted(const T* in, int64_t n, bool descending, Item<Key<T>>* items, Item<Key<T>>* spare) {
+Item<Key<T>>* sorted(const T* in, int64_t n, bool descending, Item<Key<T>>* items,
+                     Item<Key<T>>* spare) {
   using K = Key<T>;
   const K flip = descending ? static_cast<K>(~K{0}) : K{0};
-  for (int64_t i = 0; i < n; ++i) items[i] = {static_cast<K>(key_of(in[i]) ^ flip), static_cast<uint32_t>(i)};
+  for (int64_t i = 0; i < n; ++i)
+    items[i] = {static_cast<K>(key_of(in[i]) ^ flip), static_cast<uint32_t>(i)};
   if (n > 48) return radix_sort(items, spare, n);
   insertion_sort(items, n);
   return items;
@@ -97,14 +103,16 @@ void select_first(const T* in, int64_t n, int64_t k, bool largest, Item<Key<T>>*
   }
 }
 
-// --- all lines ---------------------------------------------------------------------------------------
+// --- all lines
+// ---------------------------------------------------------------------------------------
 struct Job {
   int64_t n, k;  // length of a line, how many are written
   bool descending;
 };
 
 template <class T>
-void sort_lines(const void* from, void* values, int64_t* indices, const Job& job, int64_t begin, int64_t end) {
+void sort_lines(const void* from, void* values, int64_t* indices, const Job& job, int64_t begin,
+                int64_t end) {
   using I = Item<Key<T>>;
   auto room = std::make_unique_for_overwrite<I[]>(static_cast<size_t>(2 * job.n));
   bool few = job.k <= 32 && job.k * 4 < job.n;
@@ -128,7 +136,8 @@ void sort_lines(const void* from, void* values, int64_t* indices, const Job& job
 using SortLoop = void (*)(const void*, void*, int64_t*, const Job&, int64_t, int64_t);
 SortLoop sort_loop(DType t) {
 #define MSA_SORT_CASE(E, T) \
-  case DType::E: return sort_lines<T>;
+  case DType::E:            \
+    return sort_lines<T>;
   switch (t) {
     MSA_SORT_CASE(Bool, bool)
     MSA_SORT_CASE(U8, uint8_t)
@@ -143,7 +152,8 @@ SortLoop sort_loop(DType t) {
     MSA_SORT_CASE(BF16, bf16)
     MSA_SORT_CASE(F32, float)
     MSA_SORT_CASE(F64, double)
-    default: return nullptr;
+    default:
+      return nullptr;
   }
 #undef MSA_SORT_CASE
 }
@@ -159,9 +169,11 @@ Tensor with_last(const Tensor& t, int64_t dim) {
   return alias(t, l);
 }
 
-void run(const char* op, const Tensor& input, int64_t dim, bool descending, Tensor& values, Tensor& indices) {
+void run(const char* op, const Tensor& input, int64_t dim, bool descending, Tensor& values,
+         Tensor& indices) {
   SortLoop loop = sort_loop(input.dtype());
-  MSA_REQUIRE(loop, NotImplemented, op, ": not implemented for ", input.dtype(), "; sort .real or .abs()");
+  MSA_REQUIRE(loop, NotImplemented, op, ": not implemented for ", input.dtype(),
+              "; sort .real or .abs()");
   if (values.numel() == 0) return;
   if (input.dim() == 0) {
     cpu::copy_into(values, input);
@@ -169,16 +181,19 @@ void run(const char* op, const Tensor& input, int64_t dim, bool descending, Tens
     return;
   }
   int64_t d = wrap_dim(dim, input.dim());
-  Tensor in = cpu::contiguous(with_last(input, d)), v = with_last(values, d), x = with_last(indices, d);
+  Tensor in = cpu::contiguous(with_last(input, d)), v = with_last(values, d),
+         x = with_last(indices, d);
   Tensor value_room = v.is_contiguous() ? v : empty(v.sizes(), v.dtype());
   Tensor index_room = x.is_contiguous() ? x : empty(x.sizes(), DType::I64);
   Job job{in.sizes().back(), v.sizes().back(), descending};
-  MSA_REQUIRE(job.n <= INT32_MAX, Runtime, op, ": dim ", d, " has ", job.n, " elements; at most 2147483647 can be sorted");
+  MSA_REQUIRE(job.n <= INT32_MAX, Runtime, op, ": dim ", d, " has ", job.n,
+              " elements; at most 2147483647 can be sorted");
   {
     Unlocked unlocked(in.numel() >= cpu::kGrain / 4);
-    cpu::parallel(in.numel() / job.n, std::max<int64_t>(1, cpu::kGrain / 4 / job.n), [&](int64_t begin, int64_t end) {
-      loop(in.data(), value_room.data(), index_room.data<int64_t>(), job, begin, end);
-    });
+    cpu::parallel(in.numel() / job.n, std::max<int64_t>(1, cpu::kGrain / 4 / job.n),
+                  [&](int64_t begin, int64_t end) {
+                    loop(in.data(), value_room.data(), index_room.data<int64_t>(), job, begin, end);
+                  });
   }
   if (!v.is_contiguous()) cpu::copy_into(v, value_room);
   if (!x.is_contiguous()) cpu::copy_into(x, index_room);
@@ -186,11 +201,13 @@ void run(const char* op, const Tensor& input, int64_t dim, bool descending, Tens
 
 }  // namespace
 
-void sort_stable(const Tensor& input, OptBool, int64_t dim, bool descending, Tensor& out0, Tensor& out1) {
+void sort_stable(const Tensor& input, OptBool, int64_t dim, bool descending, Tensor& out0,
+                 Tensor& out1) {
   run("sort", input, dim, descending, out0, out1);
 }
 
-void topk(const Tensor& input, int64_t, int64_t dim, bool largest, bool, Tensor& out0, Tensor& out1) {
+void topk(const Tensor& input, int64_t, int64_t dim, bool largest, bool, Tensor& out0,
+          Tensor& out1) {
   run("topk", input, dim, largest, out0, out1);
 }
 

@@ -240,7 +240,8 @@ std::atomic<bool> divided_by_zero{false};
 void note_division_by_zero() { divided_by_zero.store(true, std::memory_order_relaxed); }
 void raise_division_by_zero() {
   divided_by_zero.store(false, std::memory_order_relaxed);
-  fail(ErrorKind::Runtime, "ZeroDivisionError: an integer was divided by zero; check the divisor, or divide as float");
+  fail(ErrorKind::Runtime,
+       "ZeroDivisionError: an integer was divided by zero; check the divisor, or divide as float");
 }
 
 void walk(DimsView sizes, std::span<const Operand> operands, Loop loop, const DType* seen,

@@ -10,12 +10,15 @@
 
 using Signed = Join<SmallInts, Floats>;
 
-// --- piecewise linear ------------------------------------------------------------------------------
+// --- piecewise linear
+// ------------------------------------------------------------------------------
 MSA_LOOPS(relu, Signed, []<class T>(const Scalar*) {
   return [](T x) -> T { return x > T(0) || x != x ? x : T(0); };
 })
 MSA_LOOPS(threshold, Signed, []<class T>(const Scalar* params) {
-  return [limit = number<T>(params[0]), value = number<T>(params[1])](T x) -> T { return x <= limit ? value : x; };
+  return [limit = number<T>(params[0]), value = number<T>(params[1])](T x) -> T {
+    return x <= limit ? value : x;
+  };
 })
 MSA_LOOPS(threshold_backward, Signed, []<class T>(const Scalar* params) {
   return [limit = number<T>(params[0])](T grad, T x) -> T { return x <= limit ? T(0) : grad; };
@@ -57,7 +60,8 @@ MSA_LOOPS(hardswish_backward, Floats, []<class T>(const Scalar*) {
   return [](T grad, T x) -> T { return x <= -3 ? T(0) : x < 3 ? grad * (x / 3 + T(0.5)) : grad; };
 })
 
-// --- smooth ----------------------------------------------------------------------------------------
+// --- smooth
+// ----------------------------------------------------------------------------------------
 MSA_LOOPS(silu, Inexact, []<class T>(const Scalar*) {
   if constexpr (kIsComplex<T>) {
     return [](T x) -> T { return x / (T(1) + complex::exp(-x)); };
@@ -114,13 +118,13 @@ MSA_LOOPS(softplus_backward, Floats, []<class T>(const Scalar* params) {
 // params: alpha, scale, input_scale.
 MSA_LOOPS(elu, Floats, []<class T>(const Scalar* params) {
   T scale = number<T>(params[1]);
-  return [negative = number<T>(params[0]) * scale, scale, slope = number<T>(params[2])](V<T> x) -> V<T> {
-    return x < T(0) ? negative * sleef::expm1(x * slope) : x * scale;
-  };
+  return [negative = number<T>(params[0]) * scale, scale, slope = number<T>(params[2])](
+             V<T> x) -> V<T> { return x < T(0) ? negative * sleef::expm1(x * slope) : x * scale; };
 })
 MSA_LOOPS(elu_backward, Floats, []<class T>(const Scalar* params) {
   T scale = number<T>(params[1]);
-  return [negative = number<T>(params[0]) * scale, scale, slope = number<T>(params[2])](V<T> grad, V<T> x) -> V<T> {
+  return [negative = number<T>(params[0]) * scale, scale, slope = number<T>(params[2])](
+             V<T> grad, V<T> x) -> V<T> {
     return x < T(0) ? grad * slope * negative * sleef::exp(x * slope) : grad * scale;
   };
 })
@@ -134,7 +138,8 @@ MSA_LOOPS(mish, Floats, []<class T>(const Scalar*) {
   return [](V<T> x) -> V<T> { return x * sleef::tanh(sleef::log1p(sleef::exp(x))); };
 })
 
-// --- gelu ------------------------------------------------------------------------------------------
+// --- gelu
+// ------------------------------------------------------------------------------------------
 MSA_LOOPS(gelu_erf, Floats, []<class T>(const Scalar*) {
   return [](V<T> x) -> V<T> { return x * T(0.5) * (T(1) + error_function(x * T(M_SQRT1_2))); };
 })

@@ -17,9 +17,8 @@ MSA_LOOPS(rsub, Numbers, []<class T>(const Scalar* params) {
 MSA_LOOPS(mul, AllTypes, []<class T>(const Scalar*) { return [](T a, T b) -> T { return a * b; }; })
 MSA_LOOPS(div, Inexact, []<class T>(const Scalar*) { return [](T a, T b) -> T { return a / b; }; })
 MSA_LOOPS(neg, Numbers, []<class T>(const Scalar*) { return [](T a) -> T { return -a; }; })
-MSA_LOOPS(reciprocal, Inexact, []<class T>(const Scalar*) {
-  return [](T a) -> T { return T(1) / a; };
-})
+MSA_LOOPS(reciprocal, Inexact,
+          []<class T>(const Scalar*) { return [](T a) -> T { return T(1) / a; }; })
 MSA_LOOPS(abs, Numbers, []<class T>(const Scalar*) {
   if constexpr (kIsComplex<T>) {
     return [](T a) -> Real<T> { return hypot(a.re, a.im); };
@@ -29,9 +28,8 @@ MSA_LOOPS(abs, Numbers, []<class T>(const Scalar*) {
     return [](T a) -> T { return a < T(0) ? -a : a; };
   }
 })
-MSA_LOOPS(sign, Ordered, []<class T>(const Scalar*) {
-  return [](T a) -> T { return (a > T(0)) - (a < T(0)); };
-})
+MSA_LOOPS(sign, Ordered,
+          []<class T>(const Scalar*) { return [](T a) -> T { return (a > T(0)) - (a < T(0)); }; })
 MSA_LOOPS(sgn, AllTypes, []<class T>(const Scalar*) {
   if constexpr (kIsComplex<T>) {
     return [](T a) -> T {
@@ -51,8 +49,9 @@ MSA_LOOPS(conj_physical, AllTypes, []<class T>(const Scalar*) {
   }
 })
 
-// --- division with rounding -----------------------------------------------------------------------
-// Python's floor division: exact also where a / b rounds up to an integer.
+// --- division with rounding
+// ----------------------------------------------------------------------- Python's floor division:
+// exact also where a / b rounds up to an integer.
 template <class T>
 inline T floor_divide(T a, T b) {
   if constexpr (std::is_integral_v<T>) {
@@ -61,7 +60,7 @@ inline T floor_divide(T a, T b) {
       return 0;
     }
     if constexpr (std::is_signed_v<T>)
-      if (b == T(-1)) return static_cast<T>(0 - static_cast<std::make_unsigned_t<T>>(a));
+      if (b == T(-1)) return static_cast<T>(0 - static_cast<std::make_unsigned_t<T> >(a));
     T quotient = static_cast<T>(a / b);
     return (a % b != 0 && (a < 0) != (b < 0)) ? static_cast<T>(quotient - 1) : quotient;
   } else {
@@ -73,9 +72,8 @@ inline T floor_divide(T a, T b) {
     return quotient - whole > T(0.5) ? whole + T(1) : whole;
   }
 }
-MSA_LOOPS(floor_divide, RealNumbers, []<class T>(const Scalar*) {
-  return [](T a, T b) -> T { return floor_divide(a, b); };
-})
+MSA_LOOPS(floor_divide, RealNumbers,
+          []<class T>(const Scalar*) { return [](T a, T b) -> T { return floor_divide(a, b); }; })
 MSA_LOOPS(div_trunc, RealNumbers, []<class T>(const Scalar*) {
   return [](T a, T b) -> T {
     if constexpr (std::is_integral_v<T>) {
@@ -84,7 +82,7 @@ MSA_LOOPS(div_trunc, RealNumbers, []<class T>(const Scalar*) {
         return 0;
       }
       if constexpr (std::is_signed_v<T>)
-        if (b == T(-1)) return static_cast<T>(0 - static_cast<std::make_unsigned_t<T>>(a));
+        if (b == T(-1)) return static_cast<T>(0 - static_cast<std::make_unsigned_t<T> >(a));
       return a / b;
     } else {
       return round_to_zero(a / b);
@@ -124,7 +122,8 @@ MSA_LOOPS(remainder, RealNumbers, []<class T>(const Scalar*) {
   };
 })
 
-// --- three operands -------------------------------------------------------------------------------
+// --- three operands
+// -------------------------------------------------------------------------------
 template <class T>
 inline T interpolate(T a, T b, T weight) {
   bool near_a;

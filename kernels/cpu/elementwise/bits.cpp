@@ -4,15 +4,12 @@
 #include "kernels/cpu/each_isa.h"
 #else
 
-MSA_LOOPS(bitwise_and, Integers, []<class T>(const Scalar*) {
-  return [](T a, T b) -> T { return a & b; };
-})
-MSA_LOOPS(bitwise_or, Integers, []<class T>(const Scalar*) {
-  return [](T a, T b) -> T { return a | b; };
-})
-MSA_LOOPS(bitwise_xor, Integers, []<class T>(const Scalar*) {
-  return [](T a, T b) -> T { return a ^ b; };
-})
+MSA_LOOPS(bitwise_and, Integers,
+          []<class T>(const Scalar*) { return [](T a, T b) -> T { return a & b; }; })
+MSA_LOOPS(bitwise_or, Integers,
+          []<class T>(const Scalar*) { return [](T a, T b) -> T { return a | b; }; })
+MSA_LOOPS(bitwise_xor, Integers,
+          []<class T>(const Scalar*) { return [](T a, T b) -> T { return a ^ b; }; })
 MSA_LOOPS(bitwise_not, Integers, []<class T>(const Scalar*) {
   if constexpr (T(2) == T(1)) {  // bool
     return [](T a) -> T { return !a; };
@@ -28,7 +25,7 @@ inline bool in_width(T b) {
 }
 MSA_LOOPS(bitwise_left_shift, SmallInts, []<class T>(const Scalar*) {
   return [](T a, T b) -> T {
-    return in_width(b) ? static_cast<T>(static_cast<std::make_unsigned_t<T>>(a) << b) : T(0);
+    return in_width(b) ? static_cast<T>(static_cast<std::make_unsigned_t<T> >(a) << b) : T(0);
   };
 })
 MSA_LOOPS(bitwise_right_shift, SmallInts, []<class T>(const Scalar*) {

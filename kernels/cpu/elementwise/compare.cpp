@@ -20,11 +20,11 @@ MSA_LOOPS(logical_or, AllTypes, []<class T>(const Scalar*) {
 MSA_LOOPS(logical_xor, AllTypes, []<class T>(const Scalar*) {
   return [](T a, T b) -> bool { return (a != T(0)) != (b != T(0)); };
 })
-MSA_LOOPS(logical_not, AllTypes, []<class T>(const Scalar*) {
-  return [](T a) -> bool { return a == T(0); };
-})
+MSA_LOOPS(logical_not, AllTypes,
+          []<class T>(const Scalar*) { return [](T a) -> bool { return a == T(0); }; })
 
-// --- tests of one value -----------------------------------------------------------------------------
+// --- tests of one value
+// -----------------------------------------------------------------------------
 template <class T>
 inline bool is_nan(T a) {
   if constexpr (kIsComplex<T>) {
@@ -54,18 +54,14 @@ inline bool is_finite(T a) {
   }
 }
 MSA_LOOPS(isnan, AllTypes, []<class T>(const Scalar*) { return [](T a) { return is_nan(a); }; })
-MSA_LOOPS(isinf, AllTypes, []<class T>(const Scalar*) {
-  return [](T a) { return is_infinite(a); };
-})
-MSA_LOOPS(isfinite, AllTypes, []<class T>(const Scalar*) {
-  return [](T a) { return is_finite(a); };
-})
-MSA_LOOPS(isposinf, Ordered, []<class T>(const Scalar*) {
-  return [](T a) { return is_infinite(a) && a > T(0); };
-})
-MSA_LOOPS(isneginf, Ordered, []<class T>(const Scalar*) {
-  return [](T a) { return is_infinite(a) && a < T(0); };
-})
+MSA_LOOPS(isinf, AllTypes,
+          []<class T>(const Scalar*) { return [](T a) { return is_infinite(a); }; })
+MSA_LOOPS(isfinite, AllTypes,
+          []<class T>(const Scalar*) { return [](T a) { return is_finite(a); }; })
+MSA_LOOPS(isposinf, Ordered,
+          []<class T>(const Scalar*) { return [](T a) { return is_infinite(a) && a > T(0); }; })
+MSA_LOOPS(isneginf, Ordered,
+          []<class T>(const Scalar*) { return [](T a) { return is_infinite(a) && a < T(0); }; })
 MSA_LOOPS(signbit, Ordered, []<class T>(const Scalar*) {
   return [](T a) -> bool {
     if constexpr (std::is_floating_point_v<T>) {
@@ -76,7 +72,8 @@ MSA_LOOPS(signbit, Ordered, []<class T>(const Scalar*) {
   };
 })
 
-// --- the larger, the smaller: NaN wins, except where the name says otherwise --------------------------
+// --- the larger, the smaller: NaN wins, except where the name says otherwise
+// --------------------------
 template <class T>
 inline T larger(T a, T b) {
   return a > b || a != a ? a : b;
@@ -85,24 +82,20 @@ template <class T>
 inline T smaller(T a, T b) {
   return a < b || a != a ? a : b;
 }
-MSA_LOOPS(maximum, Ordered, []<class T>(const Scalar*) {
-  return [](T a, T b) -> T { return larger(a, b); };
-})
-MSA_LOOPS(minimum, Ordered, []<class T>(const Scalar*) {
-  return [](T a, T b) -> T { return smaller(a, b); };
-})
+MSA_LOOPS(maximum, Ordered,
+          []<class T>(const Scalar*) { return [](T a, T b) -> T { return larger(a, b); }; })
+MSA_LOOPS(minimum, Ordered,
+          []<class T>(const Scalar*) { return [](T a, T b) -> T { return smaller(a, b); }; })
 MSA_LOOPS(fmax, Ordered, []<class T>(const Scalar*) {
   return [](T a, T b) -> T { return a >= b || b != b ? a : b; };
 })
 MSA_LOOPS(fmin, Ordered, []<class T>(const Scalar*) {
   return [](T a, T b) -> T { return a <= b || b != b ? a : b; };
 })
-MSA_LOOPS(clamp_min, Ordered, []<class T>(const Scalar*) {
-  return [](T a, T low) -> T { return larger(a, low); };
-})
-MSA_LOOPS(clamp_max, Ordered, []<class T>(const Scalar*) {
-  return [](T a, T high) -> T { return smaller(a, high); };
-})
+MSA_LOOPS(clamp_min, Ordered,
+          []<class T>(const Scalar*) { return [](T a, T low) -> T { return larger(a, low); }; })
+MSA_LOOPS(clamp_max, Ordered,
+          []<class T>(const Scalar*) { return [](T a, T high) -> T { return smaller(a, high); }; })
 // A NaN bound gives NaN; where the bounds cross, the upper one holds.
 MSA_LOOPS(clamp_between, Ordered, []<class T>(const Scalar*) {
   return [](T a, T low, T high) -> T { return smaller(larger(a, low), high); };

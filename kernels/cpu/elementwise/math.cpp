@@ -1,5 +1,5 @@
-// Loops of exponentials, logarithms, trigonometry, powers and rounding: SLEEF for real numbers, the C
-// library for complex ones.
+// Loops of exponentials, logarithms, trigonometry, powers and rounding: SLEEF for real numbers, the
+// C library for complex ones.
 #ifndef MSA_ISA
 #ifdef __x86_64__
 #include <immintrin.h>
@@ -9,14 +9,15 @@
 #else
 #include "kernels/cpu/erf.inl"
 
-// --- one function for both kinds ------------------------------------------------------------------
-#define MSA_MATH(name)                                       \
-  MSA_LOOPS(name, Inexact, []<class T>(const Scalar*) {      \
-    if constexpr (kIsComplex<T>) {                           \
-      return [](T z) -> T { return complex::name(z); };      \
-    } else {                                                 \
-      return [](V<T> x) -> V<T> { return sleef::name(x); };  \
-    }                                                        \
+// --- one function for both kinds
+// ------------------------------------------------------------------
+#define MSA_MATH(name)                                      \
+  MSA_LOOPS(name, Inexact, []<class T>(const Scalar*) {     \
+    if constexpr (kIsComplex<T>) {                          \
+      return [](T z) -> T { return complex::name(z); };     \
+    } else {                                                \
+      return [](V<T> x) -> V<T> { return sleef::name(x); }; \
+    }                                                       \
   })
 MSA_MATH(exp)
 MSA_MATH(log)
@@ -33,11 +34,12 @@ MSA_MATH(asinh)
 MSA_MATH(acosh)
 MSA_MATH(atanh)
 
-// --- functions that complex numbers reach another way ----------------------------------------------
+// --- functions that complex numbers reach another way
+// ----------------------------------------------
 template <class T>
 inline T scaled_log(T z, double factor) {
   T v = complex::log(z);
-  return {static_cast<Real<T>>(v.re * factor), static_cast<Real<T>>(v.im * factor)};
+  return {static_cast<Real<T> >(v.re * factor), static_cast<Real<T> >(v.im * factor)};
 }
 MSA_LOOPS(log2, Inexact, []<class T>(const Scalar*) {
   if constexpr (kIsComplex<T>) {
@@ -107,15 +109,12 @@ MSA_LOOPS(sigmoid, Inexact, []<class T>(const Scalar*) {
   }
 })
 
-MSA_LOOPS(erf, Floats, []<class T>(const Scalar*) {
-  return [](V<T> x) -> V<T> { return error_function(x); };
-})
-MSA_LOOPS(erfc, Floats, []<class T>(const Scalar*) {
-  return [](V<T> x) -> V<T> { return sleef::erfc(x); };
-})
-MSA_LOOPS(lgamma, Floats, []<class T>(const Scalar*) {
-  return [](V<T> x) -> V<T> { return sleef::lgamma(x); };
-})
+MSA_LOOPS(erf, Floats,
+          []<class T>(const Scalar*) { return [](V<T> x) -> V<T> { return error_function(x); }; })
+MSA_LOOPS(erfc, Floats,
+          []<class T>(const Scalar*) { return [](V<T> x) -> V<T> { return sleef::erfc(x); }; })
+MSA_LOOPS(lgamma, Floats,
+          []<class T>(const Scalar*) { return [](V<T> x) -> V<T> { return sleef::lgamma(x); }; })
 MSA_LOOPS(atan2, Floats, []<class T>(const Scalar*) {
   return [](V<T> y, V<T> x) -> V<T> { return sleef::atan2(y, x); };
 })
@@ -130,23 +129,26 @@ MSA_LOOPS(angle, Inexact, []<class T>(const Scalar*) {
   }
 })
 
-// --- rounding --------------------------------------------------------------------------------------
-#define MSA_ROUND(name, function)                                    \
-  MSA_LOOPS(name, RealNumbers, []<class T>(const Scalar*) {          \
-    return [](T x) -> T {                                            \
-      if constexpr (std::is_integral_v<T>) return x;                 \
-      else return function(x);                                       \
-    };                                                               \
+// --- rounding
+// --------------------------------------------------------------------------------------
+#define MSA_ROUND(name, function)                           \
+  MSA_LOOPS(name, RealNumbers, []<class T>(const Scalar*) { \
+    return [](T x) -> T {                                   \
+      if constexpr (std::is_integral_v<T>)                  \
+        return x;                                           \
+      else                                                  \
+        return function(x);                                 \
+    };                                                      \
   })
 MSA_ROUND(floor, round_down)
 MSA_ROUND(ceil, round_up)
 MSA_ROUND(trunc, round_to_zero)
 MSA_ROUND(round, round_even)
-MSA_LOOPS(frac, Floats, []<class T>(const Scalar*) {
-  return [](T x) -> T { return x - round_to_zero(x); };
-})
+MSA_LOOPS(frac, Floats,
+          []<class T>(const Scalar*) { return [](T x) -> T { return x - round_to_zero(x); }; })
 
-// --- powers ----------------------------------------------------------------------------------------
+// --- powers
+// ----------------------------------------------------------------------------------------
 template <class T>
 inline T integer_power(T base, T exponent) {
   if (exponent < 0) return base == 1 ? 1 : base == T(-1) ? (exponent % 2 ? T(-1) : T(1)) : 0;
@@ -160,7 +162,8 @@ inline T integer_power(T base, T exponent) {
 template <class T>
 inline T complex_power(T base, T exponent) {
   if (exponent == T(0)) return T(1);
-  if (base == T(0)) return exponent.im == 0 && exponent.re > 0 ? T(0) : complex::exp(exponent * complex::log(base));
+  if (base == T(0))
+    return exponent.im == 0 && exponent.re > 0 ? T(0) : complex::exp(exponent * complex::log(base));
   return complex::exp(exponent * complex::log(base));
 }
 constexpr auto make_general_pow = []<class T>(const Scalar*) {
@@ -175,13 +178,18 @@ constexpr auto make_general_pow = []<class T>(const Scalar*) {
 
 // With one exponent for all, common ones are products and roots, as in PyTorch.
 template <class T, class F>
-inline void one_operand(char* const* data, const int64_t* strides, int64_t inner, int64_t outer, const F& f) {
+inline void one_operand(char* const* data, const int64_t* strides, int64_t inner, int64_t outer,
+                        const F& f) {
   const int64_t two[] = {strides[0], strides[1], strides[3], strides[4]};
   ElementLoop<T, T>::run(data, two, inner, outer, f, std::index_sequence<0>{});
 }
 template <class T>
-inline bool common_power(double exponent, char* const* data, const int64_t* strides, int64_t inner, int64_t outer) {
-  auto run = [&](auto f) { one_operand<T>(data, strides, inner, outer, f); return true; };
+inline bool common_power(double exponent, char* const* data, const int64_t* strides, int64_t inner,
+                         int64_t outer) {
+  auto run = [&](auto f) {
+    one_operand<T>(data, strides, inner, outer, f);
+    return true;
+  };
   if (exponent == 2) return run([](T x) -> T { return x * x; });
   if (exponent == 3) return run([](T x) -> T { return x * x * x; });
   if (exponent == 0.5) return run([](T x) -> T { return square_root(x); });
@@ -192,10 +200,13 @@ inline bool common_power(double exponent, char* const* data, const int64_t* stri
   return false;
 }
 template <class T>
-void pow_loop(char* const* data, const int64_t* strides, int64_t inner, int64_t outer, const Scalar* params) {
+void pow_loop(char* const* data, const int64_t* strides, int64_t inner, int64_t outer,
+              const Scalar* params) {
   if constexpr (std::is_floating_point_v<T>) {
     bool same_exponent = strides[2] == 0 && (outer == 1 || strides[5] == 0);
-    if (same_exponent && common_power<T>(*reinterpret_cast<const T*>(data[2]), data, strides, inner, outer)) return;
+    if (same_exponent &&
+        common_power<T>(*reinterpret_cast<const T*>(data[2]), data, strides, inner, outer))
+      return;
   }
   loop<decltype(make_general_pow), T>(data, strides, inner, outer, params);
 }

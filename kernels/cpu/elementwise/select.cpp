@@ -42,7 +42,7 @@ void masked_fill(const Tensor& input, const Tensor& mask, const Tensor& value, T
 }  // namespace msa::kernels
 #else
 
-using Sizes = Types<uint8_t, uint16_t, uint32_t, uint64_t, Cx<double>>;
+using Sizes = Types<uint8_t, uint16_t, uint32_t, uint64_t, Cx<double> >;
 MSA_LOOPS(select, Sizes, []<class T>(const Scalar*) {
   return [](bool condition, T yes, T no) -> T { return condition ? yes : no; };
 })

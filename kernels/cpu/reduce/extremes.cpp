@@ -25,28 +25,44 @@ constexpr A highest() {
 
 struct Larger {
   template <class A>
-  static A start() { return lowest<A>(); }
+  static A start() {
+    return lowest<A>();
+  }
   template <class A>
-  static A of(A a, A b) { return (a > b) | (a != a) ? a : b; }
+  static A of(A a, A b) {
+    return (a > b) | (a != a) ? a : b;
+  }
   template <class A>
-  static bool better(A a, A b) { return (a > b) | ((a != a) & (b == b)); }
+  static bool better(A a, A b) {
+    return (a > b) | ((a != a) & (b == b));
+  }
 };
 struct Smaller {
   template <class A>
-  static A start() { return highest<A>(); }
+  static A start() {
+    return highest<A>();
+  }
   template <class A>
-  static A of(A a, A b) { return (a < b) | (a != a) ? a : b; }
+  static A of(A a, A b) {
+    return (a < b) | (a != a) ? a : b;
+  }
   template <class A>
-  static bool better(A a, A b) { return (a < b) | ((a != a) & (b == b)); }
+  static bool better(A a, A b) {
+    return (a < b) | ((a != a) & (b == b));
+  }
 };
 struct Same {
   explicit Same(const Scalar*) {}
   template <class X>
-  X operator()(X x) const { return x; }
+  X operator()(X x) const {
+    return x;
+  }
 };
 struct Value {
   template <class R, class A>
-  static R of(A a, const ReduceInfo&) { return static_cast<R>(a); }
+  static R of(A a, const ReduceInfo&) {
+    return static_cast<R>(a);
+  }
 };
 
 template <class T>
@@ -54,7 +70,8 @@ using AmaxOf = Fold<T, typename Plain<T>::type, T, Same, Larger, Value>;
 template <class T>
 using AminOf = Fold<T, typename Plain<T>::type, T, Same, Smaller, Value>;
 
-// --- with the position: of equals the first ----------------------------------------------------------
+// --- with the position: of equals the first
+// ----------------------------------------------------------
 template <class T>
 struct Best {
   T value;
@@ -115,8 +132,10 @@ struct ArgFold {
   static void take(void* acc_bytes, const Slab& s, const Scalar*) {
     Acc* acc = static_cast<Acc*>(acc_bytes);
     if (s.outputs > 1 && s.output_step < s.step)
-      return s.output_step == sizeof(T) ? take_rows(acc, s, sizeof(T)) : take_rows(acc, s, s.output_step);
-    for (int64_t i = 0; i < s.outputs; ++i) take_run(acc[i], s.in + i * s.output_step, s.step, s.n, s.first);
+      return s.output_step == sizeof(T) ? take_rows(acc, s, sizeof(T))
+                                        : take_rows(acc, s, s.output_step);
+    for (int64_t i = 0; i < s.outputs; ++i)
+      take_run(acc[i], s.in + i * s.output_step, s.step, s.n, s.first);
   }
   static void merge(void* acc, const void* later, int64_t outputs, const Scalar*) {
     for (int64_t i = 0; i < outputs; ++i) {
@@ -124,17 +143,21 @@ struct ArgFold {
       if (other.index >= 0) offer(static_cast<Acc*>(acc)[i], other.value, other.index);
     }
   }
-  static void finish(const void* acc, int64_t outputs, char* const* out, const int64_t* steps, const ReduceInfo&) {
+  static void finish(const void* acc, int64_t outputs, char* const* out, const int64_t* steps,
+                     const ReduceInfo&) {
     for (int64_t i = 0; i < outputs; ++i) {
       const Acc& a = static_cast<const Acc*>(acc)[i];
-      if constexpr (Values) *reinterpret_cast<Element*>(out[0] + i * steps[0]) = static_cast<Element>(a.value);
+      if constexpr (Values)
+        *reinterpret_cast<Element*>(out[0] + i * steps[0]) = static_cast<Element>(a.value);
       *reinterpret_cast<int64_t*>(out[Values] + i * steps[Values]) = a.index;
     }
   }
 
   static constexpr DType element = static_cast<DType>(index_of<Element>());
-  static constexpr Reducer reducer = {element, {Values ? element : DType::I64, DType::I64}, 1 + Values, sizeof(Acc),
-                                      &start, &take, &merge, &finish};
+  static constexpr Reducer reducer = {element,    {Values ? element : DType::I64, DType::I64},
+                                      1 + Values, sizeof(Acc),
+                                      &start,     &take,
+                                      &merge,     &finish};
 };
 template <class T>
 using MaxDimOf = ArgFold<T, Larger, true>;

@@ -1,15 +1,31 @@
 // The reduction rows' kernels: each picks a reducer and hands it to the driver.
 #include "generated/kernels.h"
+
 #include "kernels/cpu/contiguous.h"
 #include "kernels/cpu/reduce/reduce.h"
 
 namespace msa {
 namespace cpu {
-extern const ReducerTable *const reducer_sum, *const reducer_mean, *const reducer_nansum, *const reducer_prod,
-    *const reducer_norm2, *const reducer_norm1, *const reducer_norm0, *const reducer_norm_p, *const reducer_any,
-    *const reducer_all, *const reducer_amax, *const reducer_amin, *const reducer_max_dim, *const reducer_min_dim,
-    *const reducer_argmax, *const reducer_argmin, *const reducer_var, *const reducer_std, *const reducer_var_mean,
-    *const reducer_std_mean;
+extern const ReducerTable *const reducer_sum,
+    *const reducer_mean,
+        *const reducer_nansum,
+            *const reducer_prod,
+                *const reducer_norm2,
+                    *const reducer_norm1,
+                        *const reducer_norm0,
+                            *const reducer_norm_p,
+                                *const reducer_any,
+                                    *const reducer_all,
+                                        *const reducer_amax,
+                                            *const reducer_amin,
+                                                *const reducer_max_dim,
+                                                    *const reducer_min_dim,
+                                                        *const reducer_argmax,
+                                                            *const reducer_argmin,
+                                                                *const reducer_var,
+                                                                    *const reducer_std,
+                                                                        *const reducer_var_mean,
+                                                                            *const reducer_std_mean;
 }  // namespace cpu
 
 namespace kernels {
@@ -21,20 +37,23 @@ using cpu::ReducerTable;
 // The reducer for elements of `t`; half types are reduced as float.
 const Reducer& reducer_for(const char* op, const ReducerTable& table, DType t) {
   const Reducer* r = table.reducers[static_cast<int>(opmath(t))];
-  MSA_REQUIRE(r, NotImplemented, op, ": not implemented for ", t, "; convert the input with .to() first");
+  MSA_REQUIRE(r, NotImplemented, op, ": not implemented for ", t,
+              "; convert the input with .to() first");
   return *r;
 }
 
-void run(const char* op, const ReducerTable& table, DType seen, const Tensor& input, const OptDims& dim, Tensor& out,
-         const Scalar* params = nullptr) {
+void run(const char* op, const ReducerTable& table, DType seen, const Tensor& input,
+         const OptDims& dim, Tensor& out, const Scalar* params = nullptr) {
   Tensor* outs[] = {&out};
-  cpu::reduce(input, reduced_dims(op, dim, input.dim()), reducer_for(op, table, seen), outs, params);
+  cpu::reduce(input, reduced_dims(op, dim, input.dim()), reducer_for(op, table, seen), outs,
+              params);
 }
 
-void run(const char* op, const ReducerTable& table, const Tensor& input, const OptDims& dim, Tensor& out0, Tensor& out1,
-         const Scalar* params = nullptr) {
+void run(const char* op, const ReducerTable& table, const Tensor& input, const OptDims& dim,
+         Tensor& out0, Tensor& out1, const Scalar* params = nullptr) {
   Tensor* outs[] = {&out0, &out1};
-  cpu::reduce(input, reduced_dims(op, dim, input.dim()), reducer_for(op, table, input.dtype()), outs, params);
+  cpu::reduce(input, reduced_dims(op, dim, input.dim()), reducer_for(op, table, input.dtype()),
+              outs, params);
 }
 
 // Sums and products of integers are formed in int64.
@@ -49,15 +68,20 @@ const ReducerTable& norm_table(double order) {
 
 }  // namespace
 
-void sum(const Tensor& input, OptDType, Tensor& out0) { run("sum", *cpu::reducer_sum, summed(out0.dtype()), input, {}, out0); }
+void sum(const Tensor& input, OptDType, Tensor& out0) {
+  run("sum", *cpu::reducer_sum, summed(out0.dtype()), input, {}, out0);
+}
 void sum_dim(const Tensor& input, const OptDims& dim, bool, OptDType, Tensor& out0) {
   run("sum", *cpu::reducer_sum, summed(out0.dtype()), input, dim, out0);
 }
 void nansum(const Tensor& input, const OptDims& dim, bool, OptDType, Tensor& out0) {
   bool plain = is_integral(out0.dtype());
-  run("nansum", plain ? *cpu::reducer_sum : *cpu::reducer_nansum, summed(out0.dtype()), input, dim, out0);
+  run("nansum", plain ? *cpu::reducer_sum : *cpu::reducer_nansum, summed(out0.dtype()), input, dim,
+      out0);
 }
-void mean(const Tensor& input, OptDType, Tensor& out0) { run("mean", *cpu::reducer_mean, out0.dtype(), input, {}, out0); }
+void mean(const Tensor& input, OptDType, Tensor& out0) {
+  run("mean", *cpu::reducer_mean, out0.dtype(), input, {}, out0);
+}
 void mean_dim(const Tensor& input, const OptDims& dim, bool, OptDType, Tensor& out0) {
   run("mean", *cpu::reducer_mean, out0.dtype(), input, dim, out0);
 }
@@ -68,17 +92,25 @@ void prod_dim_int(const Tensor& input, int64_t dim, bool, OptDType, Tensor& out0
   run("prod", *cpu::reducer_prod, summed(out0.dtype()), input, Dims{dim}, out0);
 }
 
-void any(const Tensor& input, Tensor& out0) { run("any", *cpu::reducer_any, DType::Bool, input, {}, out0); }
+void any(const Tensor& input, Tensor& out0) {
+  run("any", *cpu::reducer_any, DType::Bool, input, {}, out0);
+}
 void any_dim(const Tensor& input, const OptDims& dim, bool, Tensor& out0) {
   run("any", *cpu::reducer_any, DType::Bool, input, dim, out0);
 }
-void all(const Tensor& input, Tensor& out0) { run("all", *cpu::reducer_all, DType::Bool, input, {}, out0); }
+void all(const Tensor& input, Tensor& out0) {
+  run("all", *cpu::reducer_all, DType::Bool, input, {}, out0);
+}
 void all_dim(const Tensor& input, const OptDims& dim, bool, Tensor& out0) {
   run("all", *cpu::reducer_all, DType::Bool, input, dim, out0);
 }
 
-void max(const Tensor& input, Tensor& out0) { run("max", *cpu::reducer_amax, input.dtype(), input, {}, out0); }
-void min(const Tensor& input, Tensor& out0) { run("min", *cpu::reducer_amin, input.dtype(), input, {}, out0); }
+void max(const Tensor& input, Tensor& out0) {
+  run("max", *cpu::reducer_amax, input.dtype(), input, {}, out0);
+}
+void min(const Tensor& input, Tensor& out0) {
+  run("min", *cpu::reducer_amin, input.dtype(), input, {}, out0);
+}
 void amax(const Tensor& input, const Dims& dim, bool, Tensor& out0) {
   run("amax", *cpu::reducer_amax, input.dtype(), input, dim, out0);
 }
@@ -109,11 +141,13 @@ void _std(const Tensor& input, const OptDims& dim, double correction, bool, Tens
   Scalar params[] = {Scalar(correction)};
   run("std", *cpu::reducer_std, input.dtype(), input, dim, out0, params);
 }
-void _var_mean(const Tensor& input, const OptDims& dim, double correction, bool, Tensor& out0, Tensor& out1) {
+void _var_mean(const Tensor& input, const OptDims& dim, double correction, bool, Tensor& out0,
+               Tensor& out1) {
   Scalar params[] = {Scalar(correction)};
   run("var_mean", *cpu::reducer_var_mean, input, dim, out0, out1, params);
 }
-void _std_mean(const Tensor& input, const OptDims& dim, double correction, bool, Tensor& out0, Tensor& out1) {
+void _std_mean(const Tensor& input, const OptDims& dim, double correction, bool, Tensor& out0,
+               Tensor& out1) {
   Scalar params[] = {Scalar(correction)};
   run("std_mean", *cpu::reducer_std_mean, input, dim, out0, out1, params);
 }

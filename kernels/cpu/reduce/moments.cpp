@@ -21,19 +21,25 @@ struct Moments {
 
 struct Same {
   template <class X>
-  X operator()(X x) const { return x; }
+  X operator()(X x) const {
+    return x;
+  }
 };
 template <class T>
 struct Deviation {
   T center;
   template <class X>
-  X operator()(X x) const { return x - center; }
+  X operator()(X x) const {
+    return x - center;
+  }
 };
 template <class T>
 struct SquaredDeviation {
   T center;
   template <class X>
-  X operator()(X x) const { return (x - center) * (x - center); }
+  X operator()(X x) const {
+    return (x - center) * (x - center);
+  }
 };
 
 // The sums of deviations from `center` (near the mean) and of their squares, as moments.
@@ -58,7 +64,8 @@ struct MomentFold {
       const char* block = in + j * step;
       T center = fold_run<T, Same, Plus>(block, step, length, Same{}) / static_cast<T>(length);
       T sum = fold_run<T, Deviation<T>, Plus>(block, step, length, Deviation<T>{center});
-      T squares = fold_run<T, SquaredDeviation<T>, Plus>(block, step, length, SquaredDeviation<T>{center});
+      T squares =
+          fold_run<T, SquaredDeviation<T>, Plus>(block, step, length, SquaredDeviation<T>{center});
       acc.join(from_deviations(center, static_cast<double>(length), sum, squares));
     }
   }
@@ -88,23 +95,27 @@ struct MomentFold {
     for (int64_t i = 0; i < s.outputs; ++i) take_run(acc[i], s.in + i * s.output_step, s.step, s.n);
   }
   static void merge(void* acc, const void* later, int64_t outputs, const Scalar*) {
-    for (int64_t i = 0; i < outputs; ++i) static_cast<Moments*>(acc)[i].join(static_cast<const Moments*>(later)[i]);
+    for (int64_t i = 0; i < outputs; ++i)
+      static_cast<Moments*>(acc)[i].join(static_cast<const Moments*>(later)[i]);
   }
   // params: the correction, taken from the count to divide by.
-  static void finish(const void* acc, int64_t outputs, char* const* out, const int64_t* steps, const ReduceInfo& info) {
+  static void finish(const void* acc, int64_t outputs, char* const* out, const int64_t* steps,
+                     const ReduceInfo& info) {
     double divisor = static_cast<double>(info.count) - info.params[0].to_double();
     for (int64_t i = 0; i < outputs; ++i) {
       Moments m = static_cast<const Moments*>(acc)[i];
       if (info.count == 0) m.squares = m.mean = __builtin_nan("");
       double variance = m.squares / (divisor > 0 ? divisor : 0.0);
-      *reinterpret_cast<T*>(out[0] + i * steps[0]) = static_cast<T>(root ? square_root(variance) : variance);
-      if constexpr (with_mean) *reinterpret_cast<T*>(out[1] + i * steps[1]) = static_cast<T>(m.mean);
+      *reinterpret_cast<T*>(out[0] + i * steps[0]) =
+          static_cast<T>(root ? square_root(variance) : variance);
+      if constexpr (with_mean)
+        *reinterpret_cast<T*>(out[1] + i * steps[1]) = static_cast<T>(m.mean);
     }
   }
 
   static constexpr DType element = static_cast<DType>(index_of<T>());
-  static constexpr Reducer reducer = {element, {element, element}, 1 + with_mean, sizeof(Moments),
-                                      &start, &take, &merge, &finish};
+  static constexpr Reducer reducer = {
+      element, {element, element}, 1 + with_mean, sizeof(Moments), &start, &take, &merge, &finish};
 };
 template <class T>
 using VarOf = MomentFold<T, Result::Var>;

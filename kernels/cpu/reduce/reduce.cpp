@@ -1,4 +1,5 @@
-// Drives reductions: orders and collapses dimensions, converts dtypes in blocks, splits over threads.
+// Drives reductions: orders and collapses dimensions, converts dtypes in blocks, splits over
+// threads.
 #include "kernels/cpu/reduce/reduce.h"
 
 #include <algorithm>
@@ -84,7 +85,7 @@ struct Job {
   const Reducer& op;
   const Scalar* params;
   Axes kept, reduced;
-  Loop cast_in = nullptr;      // null: the input already is what the reducer sees
+  Loop cast_in = nullptr;  // null: the input already is what the reducer sees
   Loop cast_out[2] = {};
   int64_t in_bytes, seen_bytes;
   const char* in;
@@ -94,7 +95,8 @@ struct Job {
 
 void take_converted(const Job& job, char* acc, const Slab& slab) {
   alignas(64) char scratch[kScratchBytes];
-  int64_t room = kScratchBytes / job.seen_bytes, n = std::min(slab.n, room), outputs = std::max<int64_t>(1, room / n);
+  int64_t room = kScratchBytes / job.seen_bytes, n = std::min(slab.n, room),
+          outputs = std::max<int64_t>(1, room / n);
   for (int64_t i = 0; i < slab.outputs; i += outputs)
     for (int64_t j = 0; j < slab.n; j += n) {
       int64_t rows = std::min(outputs, slab.outputs - i), length = std::min(n, slab.n - j);
@@ -116,7 +118,8 @@ void take_converted(const Job& job, char* acc, const Slab& slab) {
 }
 
 // All elements of `reduced` for `outputs` results, the first of which begins at `in`.
-void take_all(const Job& job, const Axes& reduced, char* acc, const char* in, int64_t outputs, int64_t first) {
+void take_all(const Job& job, const Axes& reduced, char* acc, const char* in, int64_t outputs,
+              int64_t first) {
   Counter counter;
   int64_t position = first;
   do {
@@ -130,7 +133,8 @@ void take_all(const Job& job, const Axes& reduced, char* acc, const char* in, in
   } while (counter.next(reduced, in, nullptr));
 }
 
-void finish(const Job& job, const char* acc, int64_t outputs, char* const* out, const int64_t* steps) {
+void finish(const Job& job, const char* acc, int64_t outputs, char* const* out,
+            const int64_t* steps) {
   ReduceInfo info{job.total, job.params};
   if (!job.cast_out[0] && !job.cast_out[1]) {
     job.op.finish(acc, outputs, out, steps, info);
@@ -141,7 +145,8 @@ void finish(const Job& job, const char* acc, int64_t outputs, char* const* out, 
   int64_t target_steps[2];
   for (int k = 0; k < job.op.n_results; ++k) {
     target[k] = job.cast_out[k] ? scratch[k] : out[k];
-    target_steps[k] = job.cast_out[k] ? static_cast<int64_t>(size_bytes(job.op.result[k])) : steps[k];
+    target_steps[k] =
+        job.cast_out[k] ? static_cast<int64_t>(size_bytes(job.op.result[k])) : steps[k];
   }
   job.op.finish(acc, outputs, target, target_steps, info);
   for (int k = 0; k < job.op.n_results; ++k) {
@@ -174,7 +179,8 @@ void run_split(const Job& job) {
   int64_t outputs = job.kept.sizes[0];
   auto bytes = outputs * static_cast<int64_t>(job.op.accumulator_bytes);
   int split = job.reduced.dims - 1;
-  int64_t size = job.reduced.sizes[split], inside = job.total / size, pieces = std::min<int64_t>(get_num_threads(), size);
+  int64_t size = job.reduced.sizes[split], inside = job.total / size,
+          pieces = std::min<int64_t>(get_num_threads(), size);
   auto acc = std::make_unique<char[]>(static_cast<size_t>(bytes * pieces));
   parallel(pieces, 1, [&](int64_t first, int64_t last) {
     for (int64_t p = first; p < last; ++p) {
@@ -182,16 +188,19 @@ void run_split(const Job& job) {
       Axes part = job.reduced;
       part.sizes[split] = end - begin;
       job.op.start(acc.get() + p * bytes, outputs, job.params);
-      take_all(job, part, acc.get() + p * bytes, job.in + begin * job.reduced.in[split], outputs, begin * inside);
+      take_all(job, part, acc.get() + p * bytes, job.in + begin * job.reduced.in[split], outputs,
+               begin * inside);
     }
   });
-  for (int64_t p = 1; p < pieces; ++p) job.op.merge(acc.get(), acc.get() + p * bytes, outputs, job.params);
+  for (int64_t p = 1; p < pieces; ++p)
+    job.op.merge(acc.get(), acc.get() + p * bytes, outputs, job.params);
   finish(job, acc.get(), outputs, job.out, job.kept.out[0]);
 }
 
 void run_kept_split(const Job& job) {
   int split = job.kept.dims - 1;
-  int64_t grain = std::max<int64_t>(1, kGrain * job.kept.sizes[split] / std::max<int64_t>(1, job.kept.count() * job.total));
+  int64_t grain = std::max<int64_t>(
+      1, kGrain * job.kept.sizes[split] / std::max<int64_t>(1, job.kept.count() * job.total));
   parallel(job.kept.sizes[split], grain, [&](int64_t begin, int64_t end) {
     Job part = job;
     part.kept.sizes[split] = end - begin;
@@ -216,7 +225,8 @@ void sort_axes(Job& job, const Tensor& input, DimsView dims, std::span<Tensor* c
     }
     int64_t out_steps[2] = {};
     for (size_t k = 0; k < outputs.size(); ++k)
-      out_steps[k] = outputs[k]->strides()[kept_dim] * static_cast<int64_t>(outputs[k]->item_bytes());
+      out_steps[k] =
+          outputs[k]->strides()[kept_dim] * static_cast<int64_t>(outputs[k]->item_bytes());
     job.kept.add(size, step, out_steps[0], out_steps[1]);
     ++kept_dim;
   }
@@ -226,8 +236,8 @@ void sort_axes(Job& job, const Tensor& input, DimsView dims, std::span<Tensor* c
 
 }  // namespace
 
-void reduce(const Tensor& input, DimsView dims, const Reducer& reducer, std::span<Tensor* const> outputs,
-            const Scalar* params) {
+void reduce(const Tensor& input, DimsView dims, const Reducer& reducer,
+            std::span<Tensor* const> outputs, const Scalar* params) {
   if (outputs[0]->numel() == 0) return;
   Job job(reducer, params);
   job.in_bytes = static_cast<int64_t>(input.item_bytes());
@@ -238,7 +248,8 @@ void reduce(const Tensor& input, DimsView dims, const Reducer& reducer, std::spa
   if (input.dtype() != reducer.seen) job.cast_in = cast_loop(reducer.seen, input.dtype());
   for (size_t k = 0; k < outputs.size(); ++k) {
     job.out[k] = outputs[k]->data<char>();
-    if (outputs[k]->dtype() != reducer.result[k]) job.cast_out[k] = cast_loop(outputs[k]->dtype(), reducer.result[k]);
+    if (outputs[k]->dtype() != reducer.result[k])
+      job.cast_out[k] = cast_loop(outputs[k]->dtype(), reducer.result[k]);
   }
   Unlocked unlocked(input.numel() >= kGrain);
   bool worth_splitting = input.numel() >= 2 * kGrain && get_num_threads() > 1;

@@ -16,35 +16,46 @@ struct Wide<float> {
   using type = double;
 };
 template <class T>
-struct Wide<Cx<T>> {
+struct Wide<Cx<T> > {
   using type = Cx<double>;
 };
 
-// --- maps ------------------------------------------------------------------------------------------
+// --- maps
+// ------------------------------------------------------------------------------------------
 struct Same {
   explicit Same(const Scalar*) {}
   template <class X>
-  X operator()(X x) const { return x; }
+  X operator()(X x) const {
+    return x;
+  }
 };
 struct Square {
   explicit Square(const Scalar*) {}
   template <class X>
-  X operator()(X x) const { return x * x; }
+  X operator()(X x) const {
+    return x * x;
+  }
 };
 struct Size {
   explicit Size(const Scalar*) {}
   template <class X>
-  X operator()(X x) const { return x < 0 ? -x : x; }
+  X operator()(X x) const {
+    return x < 0 ? -x : x;
+  }
 };
 struct NanAsZero {
   explicit NanAsZero(const Scalar*) {}
   template <class X>
-  X operator()(X x) const { return x == x ? x : X{}; }
+  X operator()(X x) const {
+    return x == x ? x : X{};
+  }
 };
 struct IsNonzero {
   explicit IsNonzero(const Scalar*) {}
   template <class X>
-  X operator()(X x) const { return x != 0 ? X{} + 1 : X{}; }
+  X operator()(X x) const {
+    return x != 0 ? X{} + 1 : X{};
+  }
 };
 // |x|^p, the power as a number of its own type.
 template <class T>
@@ -55,7 +66,8 @@ struct Power {
   T operator()(T x) const { return (*this)(x - V<T>{})[0]; }
 };
 
-// --- finishes --------------------------------------------------------------------------------------
+// --- finishes
+// --------------------------------------------------------------------------------------
 struct Value {
   template <class R, class A>
   static R of(A a, const ReduceInfo&) {
@@ -64,11 +76,15 @@ struct Value {
 };
 struct Mean {
   template <class R, class A>
-  static R of(A a, const ReduceInfo& info) { return Value::of<R>(a / A(static_cast<Real<A>>(info.count)), info); }
+  static R of(A a, const ReduceInfo& info) {
+    return Value::of<R>(a / A(static_cast<Real<A> >(info.count)), info);
+  }
 };
 struct Root {
   template <class R, class A>
-  static R of(A a, const ReduceInfo&) { return static_cast<R>(square_root(a)); }
+  static R of(A a, const ReduceInfo&) {
+    return static_cast<R>(square_root(a));
+  }
 };
 struct PowerRoot {
   template <class R, class A>
@@ -104,18 +120,27 @@ MSA_REDUCERS(norm1, Floats, Norm1Of)
 MSA_REDUCERS(norm0, Floats, Norm0Of)
 MSA_REDUCERS(norm_p, Floats, NormPOf)
 
-// --- logic: true travels as 1 -------------------------------------------------------------------------
+// --- logic: true travels as 1
+// -------------------------------------------------------------------------
 struct Or {
   template <class A>
-  static A start() { return A(0); }
+  static A start() {
+    return A(0);
+  }
   template <class A>
-  static A of(A a, A b) { return a | b; }
+  static A of(A a, A b) {
+    return a | b;
+  }
 };
 struct And {
   template <class A>
-  static A start() { return A(1); }
+  static A start() {
+    return A(1);
+  }
   template <class A>
-  static A of(A a, A b) { return a & b; }
+  static A of(A a, A b) {
+    return a & b;
+  }
 };
 template <class T>
 using AnyOf = Fold<T, uint8_t, T, Same, Or, Value>;
