@@ -1,11 +1,11 @@
-"""Where OpenBLAS lies: in the scipy-openblas32 package, wherever that is installed. The core opens it at first use."""
+"""Where OpenBLAS lies: in the scipy-openblas32 package. The core opens it at the first product that is worth it."""
 
 import importlib.util
 from pathlib import Path
 
 
 def library_path() -> str:
-    """The library's file, or an empty string where the package is missing (the core's own products then serve)."""
+    """The library's file; empty where the package is missing, and the core's own products serve."""
     spec = importlib.util.find_spec("scipy_openblas32")
     if spec is None or spec.origin is None:
         return ""

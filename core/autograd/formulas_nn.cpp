@@ -43,7 +43,11 @@ std::tuple<Tensor, Tensor> matmul_backward(const Tensor& grad, const Tensor& a, 
 
 std::tuple<Tensor, Tensor> scaled_matmul_backward(const Tensor& grad, const Tensor& a, const Tensor& b,
                                                   const Scalar& alpha, const std::array<bool, 2>& needs) {
-  return matmul_backward(scaled(grad, conj_scalar(alpha)), a, b, needs);
+  // Scaled last, as PyTorch does it: half types round in between.
+  auto [of_a, of_b] = matmul_backward(grad, a, b, needs);
+  if (of_a.defined()) of_a = scaled(of_a, conj_scalar(alpha));
+  if (of_b.defined()) of_b = scaled(of_b, conj_scalar(alpha));
+  return {of_a, of_b};
 }
 
 std::tuple<Tensor, Tensor> linear_backward(const Tensor& grad, const Tensor& input, const Tensor& weight,
