@@ -84,7 +84,7 @@ def kernel_result(row: Row) -> str:
 
 
 def declarations(rows: list[Row], space: str) -> str:
-    """kernels.h, rules.h, layouts.h or composed.h: what people write, so that the compiler checks it against the rows."""
+    """kernels_*.h, rules.h, layouts.h or composed.h: what people write, so that the compiler checks it against the rows."""
     lines = [NOTE.format("ops/*.toml"), "#pragma once", "#include <array>", "#include <tuple>", "",
              '#include "core/rules/rules.h"', "", f"namespace msa::{space} {{"]
     seen = set()
@@ -352,7 +352,8 @@ class Emitter:
 def ops_source(file: str, rows: list[Row], library: Library) -> str:
     """The .cpp of one ops/*.toml."""
     lines = [NOTE.format(file), '#include "core/dispatch/generated_support.h"']
-    lines += [f'#include "generated/{h}.h"' for h in ("ops", "kernels", "rules", "layouts", "composed")]
+    headers = ("ops", f"kernels_{stem(file)}", "rules", "layouts", "composed")
+    lines += [f'#include "generated/{h}.h"' for h in headers]
     loops = sorted({r.loops or r.cpp for r in rows if r.kind == "elementwise"})
     if loops:
         lines += ["", "namespace msa::cpu {", *(f"extern const LoopTable* loops_{name};" for name in loops), "}"]

@@ -2,7 +2,7 @@
 #include <cstring>
 
 #include "core/base/warn.h"
-#include "generated/kernels.h"
+#include "generated/kernels_create.h"
 #include "kernels/cpu/walk.h"
 
 namespace msa::kernels {

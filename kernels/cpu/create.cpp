@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "core/base/lock.h"
-#include "generated/kernels.h"
+#include "generated/kernels_create.h"
 #include "kernels/cpu/threads.h"
 
 namespace msa::kernels {

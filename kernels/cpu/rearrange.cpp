@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "generated/kernels.h"
+#include "generated/kernels_order.h"
 #include "kernels/cpu/contiguous.h"
 #include "kernels/cpu/walk.h"
 

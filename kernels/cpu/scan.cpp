@@ -1,7 +1,7 @@
 // Scans along a dimension: running sums, products, largest and smallest.
 #ifndef MSA_ISA
 #include "core/base/lock.h"
-#include "generated/kernels.h"
+#include "generated/kernels_order.h"
 #include "kernels/cpu/contiguous.h"
 #include "kernels/cpu/threads.h"
 

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "core/base/lock.h"
-#include "generated/kernels.h"
+#include "generated/kernels_order.h"
 #include "kernels/cpu/contiguous.h"
 #include "kernels/cpu/threads.h"
 

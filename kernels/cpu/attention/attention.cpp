@@ -1,6 +1,6 @@
 // Attention block by block: a few queries' scores, their softmax and their sums of values stay in cache.
 #include "core/base/lock.h"
-#include "generated/kernels.h"
+#include "generated/kernels_nn.h"
 #include "kernels/cpu/matmul/small_product.h"
 #include "kernels/cpu/real.h"
 #include "kernels/cpu/scratch.h"

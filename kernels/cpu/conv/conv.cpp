@@ -1,6 +1,6 @@
 // The convolution operators: dtypes, staging, and how images and channels are split over threads.
 #include "core/base/lock.h"
-#include "generated/kernels.h"
+#include "generated/kernels_nn.h"
 #include "kernels/cpu/contiguous.h"
 #include "kernels/cpu/conv/plain.h"
 #include "kernels/cpu/conv/rows.h"

@@ -1,6 +1,6 @@
 // Choosing between elements: where and masked_fill, on bytes of a size, whatever the dtype.
 #ifndef MSA_ISA
-#include "generated/kernels.h"
+#include "generated/kernels_compare.h"
 #include "kernels/cpu/walk.h"
 #define MSA_KERNEL_FILE "kernels/cpu/elementwise/select.cpp"
 #include "kernels/cpu/each_isa.h"

@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "core/base/lock.h"
-#include "generated/kernels.h"
+#include "generated/kernels_nn.h"
 #include "kernels/cpu/real.h"
 #include "kernels/cpu/threads.h"
 

@@ -4,7 +4,7 @@
 #include "core/dispatch/elementwise.h"
 #include "core/base/lock.h"
 #include "core/rules/index.h"
-#include "generated/kernels.h"
+#include "generated/kernels_index.h"
 #include "kernels/cpu/contiguous.h"
 #include "kernels/cpu/index/offsets.h"
 #include "kernels/cpu/threads.h"

@@ -2,7 +2,7 @@
 #include <atomic>
 
 #include "core/base/lock.h"
-#include "generated/kernels.h"
+#include "generated/kernels_index.h"
 #include "kernels/cpu/contiguous.h"
 #include "kernels/cpu/index/offsets.h"
 #include "kernels/cpu/threads.h"

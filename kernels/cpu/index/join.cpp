@@ -1,6 +1,6 @@
 // cat and nonzero.
 #include "core/layout/views.h"
-#include "generated/kernels.h"
+#include "generated/kernels_index.h"
 #include "kernels/cpu/contiguous.h"
 #include "kernels/cpu/index/offsets.h"
 

@@ -1,5 +1,5 @@
 // The negative log likelihood and its gradient: one class index picks one input for each place.
-#include "generated/kernels.h"
+#include "generated/kernels_nn.h"
 #include "kernels/cpu/real.h"
 
 namespace msa {

@@ -1,6 +1,6 @@
 // The product operators: tensors of any rank as batches of matrices for gemm.
 #include "core/base/lock.h"
-#include "generated/kernels.h"
+#include "generated/kernels_linalg.h"
 #include "kernels/cpu/contiguous.h"
 #include "kernels/cpu/matmul/gemm.h"
 #include "kernels/cpu/scratch.h"

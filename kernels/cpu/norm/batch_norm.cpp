@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "core/base/lock.h"
-#include "generated/kernels.h"
+#include "generated/kernels_nn.h"
 #include "kernels/cpu/norm/loops.h"
 #include "kernels/cpu/real.h"
 #include "kernels/cpu/threads.h"

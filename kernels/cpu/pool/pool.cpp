@@ -1,6 +1,6 @@
 // The pooling operators: dtypes, contiguous planes, threads.
 #include "core/base/lock.h"
-#include "generated/kernels.h"
+#include "generated/kernels_nn.h"
 #include "kernels/cpu/contiguous.h"
 #include "kernels/cpu/pool/loops.h"
 #include "kernels/cpu/threads.h"

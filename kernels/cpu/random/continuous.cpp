@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "core/random/distributions.h"
-#include "generated/kernels.h"
+#include "generated/kernels_random.h"
 #include "kernels/cpu/random/draw.h"
 
 namespace msa::kernels {

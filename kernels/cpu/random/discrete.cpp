@@ -1,7 +1,7 @@
 // bernoulli, geometric_, poisson and binomial: distributions over whole numbers.
 #include "core/random/distributions.h"
 #include "core/random/fill.h"
-#include "generated/kernels.h"
+#include "generated/kernels_random.h"
 #include "kernels/cpu/random/draw.h"
 
 namespace msa::kernels {

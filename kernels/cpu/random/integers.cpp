@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/base/warn.h"
-#include "generated/kernels.h"
+#include "generated/kernels_random.h"
 #include "kernels/cpu/random/draw.h"
 #include "kernels/cpu/random/limits.h"
 

@@ -1,7 +1,7 @@
 // The noise of dropout and of rrelu, and its product with the input in the same pass.
 #include "core/random/distributions.h"
 #include "core/random/fill.h"
-#include "generated/kernels.h"
+#include "generated/kernels_random.h"
 #include "kernels/cpu/random/draw.h"
 
 namespace msa::kernels {

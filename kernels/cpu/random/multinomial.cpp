@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/random/distributions.h"
-#include "generated/kernels.h"
+#include "generated/kernels_random.h"
 #include "kernels/cpu/random/draw.h"
 
 namespace msa::kernels {

@@ -3,7 +3,7 @@
 
 #include "core/random/distributions.h"
 #include "core/random/fill.h"
-#include "generated/kernels.h"
+#include "generated/kernels_random.h"
 #include "kernels/cpu/random/draw.h"
 
 namespace msa::kernels {

@@ -1,6 +1,6 @@
 // uniform_: evenly distributed floating numbers, on which rand and most initialisers rest.
 #include "core/random/fill.h"
-#include "generated/kernels.h"
+#include "generated/kernels_random.h"
 #include "kernels/cpu/random/draw.h"
 #include "kernels/cpu/random/limits.h"
 

@@ -1,6 +1,6 @@
 // The softmax operators: dtypes, contiguity and threads around the loops.
 #include "core/base/lock.h"
-#include "generated/kernels.h"
+#include "generated/kernels_nn.h"
 #include "kernels/cpu/contiguous.h"
 #include "kernels/cpu/softmax/loops.h"
 #include "kernels/cpu/threads.h"
