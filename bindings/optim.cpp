@@ -1,4 +1,4 @@
-// _C.sgd_step and _C.adam_step (docs/contracts/optim.md): lists of tensors in, one pass over each parameter.
+// _C.sgd_step and _C.adam_step (docs/optimizers.md): lists of tensors in, one pass over each parameter.
 #include "bindings/optim.h"
 
 #include <cmath>

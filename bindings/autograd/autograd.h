@@ -1,5 +1,5 @@
 // What the files of the autograd bindings share; the Python side is described in
-// docs/contracts/autograd.md.
+// docs/autograd.md.
 #pragma once
 #include "bindings/tensor/tensor.h"
 #include "core/autograd/engine.h"

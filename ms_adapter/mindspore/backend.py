@@ -44,7 +44,8 @@ def mindspore() -> Any:
         raise NotImplementedError(
             "device 'mindspore': only MindSpore's CPU target is supported yet; mindspore.set_device('CPU')"
         )
-    package.runtime.launch_blocking()  # else an operator's failure surfaces in a later call, too late to try the next
+    # Else an operator's failure surfaces in a later call, too late to try the next callable.
+    package.runtime.launch_blocking()
     return package
 
 
@@ -161,9 +162,10 @@ def on_cpu(name: str, overload: str, form: str, args: tuple[Any, ...], counted: 
 
 def fallback_report() -> list[tuple[str, int, str]]:
     """(operator, calls computed on cpu, why MindSpore's callables did not serve), most frequent first."""
-    return [(name, n, refusals.get(name, "the registry names no callable")) for name, n in fallbacks.most_common()]
+    unnamed = "the registry names no callable"
+    return [(name, count, refusals.get(name, unnamed)) for name, count in fallbacks.most_common()]
 
 
 def install() -> None:
-    """Makes this module the backend of the `mindspore` device; MindSpore itself is imported at the first call."""
+    """Makes this module the backend of the `mindspore` device; the first call imports MindSpore."""
     _C.set_backend(DEVICE, call, True)
