@@ -3,7 +3,10 @@
 #   make test          all quick tests            make conformance   every operator against PyTorch (long)
 #   make dev           build only                 make bench         speed against PyTorch
 #   make sanitize      ASan+UBSan tests           make lint          clang-format, ruff, mypy
+#   make test-mindspore   the device "mindspore", with MindSpore in an environment of its own
+#   make reference     writes docs/operators.md anew from the registry
 VENV ?= .venv
+MINDSPORE_VENV ?= .venv-mindspore
 BUILD ?= build
 PYTHON ?= $(shell sh scripts/find_python.sh)
 PY := $(VENV)/bin/python
@@ -11,7 +14,7 @@ STAMPS := $(VENV)/.stamps
 PIP := $(PY) -m pip install -q --disable-pip-version-check
 export PATH := $(abspath $(VENV)/bin):$(PATH)
 
-.PHONY: demo demo-compare test conformance bench dev sanitize lint package clean
+.PHONY: demo demo-compare test test-mindspore conformance bench dev sanitize lint reference package clean
 .DELETE_ON_ERROR:
 
 demo: package $(STAMPS)/demo
@@ -23,6 +26,9 @@ demo-compare: package $(STAMPS)/test
 test: package $(STAMPS)/test
 	ninja -C $(BUILD) core_tests
 	failed=0; $(BUILD)/core_tests || failed=1; $(PY) -m pytest -q $(PYTEST_ARGS) || failed=1; exit $$failed
+
+test-mindspore: package $(MINDSPORE_VENV)/.stamp
+	PYTHONPATH=. $(MINDSPORE_VENV)/bin/python -m pytest -q tests/mindspore_device $(PYTEST_ARGS)
 
 conformance: package $(STAMPS)/test
 	$(PY) -m conformance all $(ARGS)
@@ -37,6 +43,9 @@ lint: $(STAMPS)/lint
 	git ls-files '*.h' '*.cpp' | xargs -r clang-format --dry-run --Werror
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/mypy
+
+reference: $(STAMPS)/venv
+	$(PY) -m opgen --ops ops --reference docs/operators.md
 
 # The build: configured once (ninja configures again by itself), then as much as changed.
 dev: $(STAMPS)/build
@@ -65,6 +74,11 @@ $(STAMPS)/build: $(STAMPS)/venv
 
 $(STAMPS)/demo $(STAMPS)/test $(STAMPS)/lint: $(STAMPS)/%: pyproject.toml $(STAMPS)/venv
 	$(PIP) --group $*
+	touch $@
+
+$(MINDSPORE_VENV)/.stamp: pyproject.toml $(STAMPS)/venv
+	[ -x $(MINDSPORE_VENV)/bin/python ] || $(PYTHON) -m venv $(MINDSPORE_VENV)
+	$(PIP) --python $(MINDSPORE_VENV)/bin/python --group mindspore
 	touch $@
 
 clean:

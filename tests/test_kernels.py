@@ -1,4 +1,4 @@
-"""The CPU engine: instruction sets agree, positions and strides do not matter, fork and threads are safe."""
+"""The CPU engine: instruction sets agree, positions and strides do not matter."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import re
 import shutil
 import subprocess
 import sys
-import threading
 
 import numpy as np
 import pytest
@@ -151,27 +150,3 @@ def test_integer_division_by_zero_raises() -> None:
     with pytest.raises(RuntimeError, match="ZeroDivisionError"):
         torch.ones(3, dtype=torch.int64) // torch.zeros(3, dtype=torch.int64)
     assert (torch.ones(3, dtype=torch.int64) // 1).tolist() == [1, 1, 1]  # the failure does not linger
-
-
-def test_a_forked_child_computes() -> None:
-    x = torch.ones(1 << 20)
-    assert x.sum().item() == 1 << 20  # a parallel region: a team of threads exists now
-    child = os.fork()
-    if child == 0:
-        os._exit(0 if (x + x).sum().item() == 1 << 21 else 1)
-    status = os.waitpid(child, 0)[1]
-    assert os.waitstatus_to_exitcode(status) == 0
-
-
-def test_two_python_threads_compute_at_once() -> None:
-    x = torch.arange(1 << 18).double()
-    sums: list[float] = []
-    workers = [
-        threading.Thread(target=lambda: sums.extend((x * 2).sum().item() for _ in range(20)))
-        for _ in range(2)
-    ]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join(timeout=60)
-    assert sums == [float((1 << 18) * ((1 << 18) - 1))] * 40

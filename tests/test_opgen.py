@@ -109,3 +109,10 @@ def test_the_registry_itself() -> None:
     rows = load(ROOT / "ops")
     library = Library(rows, ROOT / "core/autograd/formulas.h")
     assert len(rows) > 30 and "mul" in library.known
+
+
+def test_the_operator_reference_is_up_to_date(tmp_path):
+    written = tmp_path / "operators.md"
+    command = [sys.executable, "-m", "opgen", "--ops", "ops", "--reference", str(written)]
+    subprocess.run(command, cwd=ROOT, check=True)
+    assert written.read_text() == (ROOT / "docs" / "operators.md").read_text(), "run: make reference"
