@@ -32,9 +32,9 @@ def test_the_example_reaches_98_percent_under_the_runner(tmp_path):
 
 
 def test_the_example_trains_to_pytorchs_numbers():
-    """compare.py fails when losses or accuracy are further from PyTorch's than it allows."""
+    """compare.py fails where losses or accuracy differ too much; `make demo-compare` takes all steps."""
     pytest.importorskip("torch")
-    print(python(str(EXAMPLE / "compare.py")))
+    print(python(str(EXAMPLE / "compare.py"), "--", "--steps", "60"))
 
 
 STEPS = """
