@@ -1,4 +1,4 @@
-"""Where OpenBLAS lies: in the scipy-openblas32 package. The core opens it at the first product that is worth it."""
+"""Where OpenBLAS lies: in the scipy-openblas32 package. The core opens it when a product is worth it."""
 
 import importlib.util
 from pathlib import Path

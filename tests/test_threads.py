@@ -1,4 +1,4 @@
-"""Python threads that use tensors at once, and work in a forked child after the parent has used its threads."""
+"""Python threads that use tensors at once, and work in a forked child of a parent that used threads."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SECONDS = 1.0
 
 
 def train(shared: torch.Tensor, until: float, losses: list[float]) -> None:
-    """The same small training again and again: graphs, hooks, views and in-place changes, small and large tensors."""
+    """Train a little, again and again: graphs, hooks, views, in-place changes, small and large tensors."""
     while time.monotonic() < until:
         weight = torch.full((16, 64), 0.01).requires_grad_()
         weight.register_hook(lambda grad: grad * 2)
