@@ -125,9 +125,10 @@ bool Call::take_out(PyObject* value) {
   const OpInfo& op = *overload_->op;
   if (value == Py_None) return true;
   if (!op.call_out || overload_->form != Form::Function) return false;
-  bool list = PyTuple_Check(value) || PyList_Check(value);
+  bool list =
+      PyTuple_Check(value) || PyList_Check(value);  // for several results, and only for them
   PyObject* const* items = list ? PySequence_Fast_ITEMS(value) : &value;
-  if (list ? Py_SIZE(value) != op.n_results : op.n_results != 1) return false;
+  if (list != (op.n_results > 1) || (list && Py_SIZE(value) != op.n_results)) return false;
   for (int i = 0; i < op.n_results; ++i) {
     if (!is_tensor(items[i])) return false;
     if (overrides_torch_function(items[i])) foreign = true;

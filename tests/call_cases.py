@@ -292,4 +292,74 @@ torch.ones(1).is_nonzero()
 torch.ones(2).is_nonzero()
 torch.ones(2).is_same_size(torch.ones(2))
 torch.ones(2).resolve_conj()
+torch.add(torch.ones(2,3),torch.ones(2,3),out=torch.empty(0)).shape
+torch.add(torch.ones(2),1,out=torch.empty(2,dtype=torch.int32))
+torch.add(torch.ones(2),1,out=[torch.empty(2)])
+torch.max(torch.arange(6.).reshape(2,3),1)
+torch.max(torch.arange(6.).reshape(2,3),dim=1,keepdim=True)
+torch.max(torch.arange(6.).reshape(2,3),1).values
+type(torch.max(torch.ones(2,3),1)).__name__
+torch.max(torch.ones(2,3),1,out=(torch.empty(0),torch.empty(0,dtype=torch.long)))[0]
+torch.max(torch.ones(2,3),1,out=torch.empty(0))
+torch.sort(torch.tensor([3,1,2]))
+torch.sort(torch.tensor([3,1,2]),descending=True).indices
+torch.cat([torch.ones(2),torch.zeros(1)])
+torch.cat((torch.ones(2),1))
+torch.cat(torch.ones(2))
+torch.cat([])
+torch.cat([torch.ones(2),torch.ones(2)],axis=0)
+torch.stack([torch.ones(2),torch.ones(2)],1)
+torch.softmax(torch.ones(2,3),dim=1)
+torch.softmax(torch.ones(2,3),1,dtype=torch.float64)
+torch.nn.functional.relu(torch.tensor([-1.,2]))
+torch.nn.functional.dropout(torch.ones(3),0.)
+torch.nn.functional.max_pool2d(torch.arange(16.).reshape(1,1,4,4),2)
+torch.nn.functional.conv2d(torch.ones(1,1,3,3),torch.ones(1,1,2,2),padding=1,stride=(2,2)).shape
+torch.nn.functional.conv2d(torch.ones(1,1,3,3),torch.ones(1,1,2,2),padding='same').shape
+torch.nn.functional.conv2d(torch.ones(1,1,3,3),torch.ones(1,2,2,2))
+torch.nn.functional.cross_entropy(torch.zeros(2,3),torch.tensor([0,1]))
+torch.nn.functional.cross_entropy(torch.zeros(2,3),torch.tensor([0,5]))
+torch.where(torch.tensor([True,False]),1,torch.zeros(2))
+torch.clamp(torch.arange(4.),1,2)
+torch.clamp(torch.arange(4.),min=1)
+torch.arange(4.).clamp_(max=2)
+torch.clamp(torch.arange(4.))
+torch.gather(torch.arange(4.).reshape(2,2),1,torch.tensor([[0],[1]]))
+torch.zeros(2,2).scatter_(1,torch.tensor([[0],[1]]),1.0)
+torch.zeros(2,2).scatter(1,torch.tensor([[0],[1]]),torch.ones(2,1))
+torch.zeros(2,2).fill_(3)
+torch.zeros(2,2).fill_(torch.tensor(3))
+torch.nonzero(torch.tensor([1,0,2]))
+torch.ones(3).mean()
+torch.ones(3,dtype=torch.int64).mean()
+torch.ones(2,3).mean(0)
+torch.ones(2,3).std()
+torch.ones(2,3).var(1,unbiased=False)
+torch.ones(2,3).argmax(1)
+torch.ones(2,3).any()
+torch.ones(2,3).all(1)
+torch.ones(2,3).prod()
+torch.ones(2,3).cumsum(1)
+torch.ones(2,3).transpose(0,1).shape
+torch.ones(2,3).unsqueeze(0).shape
+torch.ones(2,1,3).squeeze(1).shape
+torch.ones(2,1,3).squeeze().shape
+torch.ones(4).chunk(2)
+torch.ones(2,3).flatten()
+torch.ones(2,3).reshape(3,-1).shape
+torch.ones(2,3).repeat(2,1).shape
+torch.randint(0,5,(3,)).shape
+torch.randint(5,(3,)).dtype
+torch.manual_seed(0);; torch.rand(2)
+torch.manual_seed(0);; torch.randn(2,2)
+torch.randperm(4).shape
+torch.empty(2,3,dtype=torch.float64).dtype
+torch.full_like(torch.ones(2),2)
+torch.ones_like(torch.ones(2,dtype=torch.int32))
+torch.linspace(0,1,5)
+torch.tril(torch.ones(3,3))
+x=torch.ones(2,requires_grad=True) ;; x.sum().backward() ;; x.grad
+x=torch.ones(2,requires_grad=True) ;; (x*2).backward()
+x=torch.ones(2,requires_grad=True) ;; y=x.sum() ;; y.backward() ;; y.backward()
+x=torch.ones(2,requires_grad=True) ;; y=x.exp() ;; y.add_(1) ;; y.sum().backward()
 """
