@@ -1,4 +1,5 @@
-// Gradients of matrix products, convolutions, normalisations and losses, built from registered rows.
+// Gradients of matrix products, convolutions, normalisations and losses, built from registered
+// rows.
 #include <limits>
 
 #include "core/autograd/formulas.h"
@@ -12,7 +13,8 @@ Tensor turned(const Tensor& t) { return ops::conj(ops::transpose(t, -2, -1)); }
 
 // (..., n, k) as (N, k).
 Tensor as_matrix(const Tensor& t) {
-  return ops::reshape(t, {product(DimsView(t.sizes()).first(static_cast<size_t>(t.dim()) - 1)), t.size(-1)});
+  return ops::reshape(
+      t, {product(DimsView(t.sizes()).first(static_cast<size_t>(t.dim()) - 1)), t.size(-1)});
 }
 
 // The second factor's gradient where it is one matrix for a whole batch: one product over all rows.
@@ -25,7 +27,8 @@ Tensor shared_factor_gradient(const Tensor& grad, const Tensor& a) {
 std::tuple<Tensor, Tensor> matmul_backward(const Tensor& grad, const Tensor& a, const Tensor& b,
                                            const std::array<bool, 2>& needs) {
   // Vectors take part as the matrices they stand for.
-  const Tensor left = a.dim() == 1 ? ops::unsqueeze(a, 0) : a, right = b.dim() == 1 ? ops::unsqueeze(b, 1) : b;
+  const Tensor left = a.dim() == 1 ? ops::unsqueeze(a, 0) : a,
+               right = b.dim() == 1 ? ops::unsqueeze(b, 1) : b;
   Tensor g = b.dim() == 1 ? ops::unsqueeze(grad, -1) : grad;
   if (a.dim() == 1) g = ops::unsqueeze(g, -2);
   Tensor of_a, of_b;
@@ -34,15 +37,17 @@ std::tuple<Tensor, Tensor> matmul_backward(const Tensor& grad, const Tensor& a, 
     if (a.dim() == 1) of_a = ops::reshape(of_a, a.sizes());
   }
   if (needs[1]) {
-    of_b = left.dim() > 2 && right.dim() == 2 ? shared_factor_gradient(g, left)
-                                              : reduce_to(ops::matmul(turned(left), g), right.sizes(), grad.dtype());
+    of_b = left.dim() > 2 && right.dim() == 2
+               ? shared_factor_gradient(g, left)
+               : reduce_to(ops::matmul(turned(left), g), right.sizes(), grad.dtype());
     if (b.dim() == 1) of_b = ops::reshape(of_b, b.sizes());
   }
   return {of_a, of_b};
 }
 
-std::tuple<Tensor, Tensor> scaled_matmul_backward(const Tensor& grad, const Tensor& a, const Tensor& b,
-                                                  const Scalar& alpha, const std::array<bool, 2>& needs) {
+std::tuple<Tensor, Tensor> scaled_matmul_backward(const Tensor& grad, const Tensor& a,
+                                                  const Tensor& b, const Scalar& alpha,
+                                                  const std::array<bool, 2>& needs) {
   // Scaled last, as PyTorch does it: half types round in between.
   auto [of_a, of_b] = matmul_backward(grad, a, b, needs);
   if (of_a.defined()) of_a = scaled(of_a, conj_scalar(alpha));
@@ -50,8 +55,8 @@ std::tuple<Tensor, Tensor> scaled_matmul_backward(const Tensor& grad, const Tens
   return {of_a, of_b};
 }
 
-std::tuple<Tensor, Tensor> linear_backward(const Tensor& grad, const Tensor& input, const Tensor& weight,
-                                           const std::array<bool, 2>& needs) {
+std::tuple<Tensor, Tensor> linear_backward(const Tensor& grad, const Tensor& input,
+                                           const Tensor& weight, const std::array<bool, 2>& needs) {
   if (weight.dim() == 1) return matmul_backward(grad, input, weight, needs);
   Tensor of_input, of_weight;
   if (needs[0]) of_input = ops::matmul(grad, ops::conj(weight));
@@ -65,8 +70,8 @@ Tensor sum_to_channels(const Tensor& grad) {
   return ops::sum_dim(grad, dims, false);
 }
 
-Tensor conv_of_size(const Tensor& input, const Tensor& weight, const Dims& sizes, const Dims& stride,
-                    const Dims& padding, const Dims& dilation, int64_t groups) {
+Tensor conv_of_size(const Tensor& input, const Tensor& weight, const Dims& sizes,
+                    const Dims& stride, const Dims& padding, const Dims& dilation, int64_t groups) {
   Tensor out = ops::_conv(input, weight, Tensor(), stride, padding, dilation, groups);
   for (size_t d = 2; d < sizes.size(); ++d) {
     if (out.sizes()[d] != sizes[d]) out = ops::narrow(out, static_cast<int64_t>(d), 0, sizes[d]);
@@ -99,7 +104,8 @@ Normalised normalised(const Tensor& input, const Dims& over, double eps) {
 // The gradient through x -> (x - mean(x)) * invstd(x).
 Tensor through_statistics(const Tensor& grad, const Normalised& n, const Dims& over) {
   const Tensor away = ops::sub(grad, mean_over(grad, over));
-  return ops::mul(ops::sub(away, ops::mul(n.value, mean_over(ops::mul(grad, n.value), over))), n.invstd);
+  return ops::mul(ops::sub(away, ops::mul(n.value, mean_over(ops::mul(grad, n.value), over))),
+                  n.invstd);
 }
 
 // What a kernel row gave, with only the wanted ones left and dtypes as the inputs'.
@@ -112,35 +118,41 @@ Three wanted(Three all, const std::array<bool, 3>& needs) {
 
 }  // namespace
 
-Three batch_norm_backward(const Tensor& grad, const Tensor& input, const Tensor& weight, const Tensor& mean,
-                          const Tensor& invstd, bool training, double eps, const std::array<bool, 3>& needs) {
+Three batch_norm_backward(const Tensor& grad, const Tensor& input, const Tensor& weight,
+                          const Tensor& mean, const Tensor& invstd, bool training, double eps,
+                          const std::array<bool, 3>& needs) {
   if (!thread_state.grad_enabled)
     return wanted(ops::_batch_norm_backward(grad, input, weight, mean, invstd, training), needs);
   Dims over{0}, column(static_cast<size_t>(input.dim()) - 1, 1);
   for (int64_t d = 2; d < input.dim(); ++d) over.push_back(d);
   column[0] = input.size(1);
   const Tensor scale = ops::view(invstd, column);
-  const Normalised n = training ? normalised(input, over, eps)
-                                : Normalised{ops::mul(ops::sub(input, ops::view(mean, column)), scale), scale};
+  const Normalised n =
+      training ? normalised(input, over, eps)
+               : Normalised{ops::mul(ops::sub(input, ops::view(mean, column)), scale), scale};
   const Tensor g = weight.defined() ? ops::mul(grad, ops::view(weight, column)) : grad;
   return wanted({training ? through_statistics(g, n, over) : ops::mul(g, scale),
-                 ops::sum_dim(ops::mul(grad, n.value), over), ops::sum_dim(grad, over)}, needs);
+                 ops::sum_dim(ops::mul(grad, n.value), over), ops::sum_dim(grad, over)},
+                needs);
 }
 
-Three layer_norm_backward(const Tensor& grad, const Tensor& input, const Tensor& weight, const Tensor& mean,
-                          const Tensor& rstd, const Dims& shape, double eps, const std::array<bool, 3>& needs) {
+Three layer_norm_backward(const Tensor& grad, const Tensor& input, const Tensor& weight,
+                          const Tensor& mean, const Tensor& rstd, const Dims& shape, double eps,
+                          const std::array<bool, 3>& needs) {
   if (!thread_state.grad_enabled)
     return wanted(ops::_layer_norm_backward(grad, input, weight, mean, rstd, shape), needs);
   const int64_t rows = input.dim() - static_cast<int64_t>(shape.size());
   Dims over, rest;
   for (int64_t d = 0; d < input.dim(); ++d) (d < rows ? rest : over).push_back(d);
   const Normalised n = normalised(input, over, eps);
-  const Tensor of_input = through_statistics(weight.defined() ? ops::mul(grad, weight) : grad, n, over);
+  const Tensor of_input =
+      through_statistics(weight.defined() ? ops::mul(grad, weight) : grad, n, over);
   const auto summed = [&](const Tensor& t) { return rest.empty() ? t : ops::sum_dim(t, rest); };
   return wanted({of_input, summed(ops::mul(grad, n.value)), summed(grad)}, needs);
 }
 
-Tensor embedding_double_backward(const Tensor& grad, const Tensor& indices, int64_t padding_idx, bool scaled) {
+Tensor embedding_double_backward(const Tensor& grad, const Tensor& indices, int64_t padding_idx,
+                                 bool scaled) {
   MSA_REQUIRE(!scaled, NotImplemented,
               "embedding: second derivatives with scale_grad_by_freq=True are not supported yet.");
   const Tensor rows = ops::embedding(grad, indices);
@@ -156,8 +168,9 @@ Tensor causal_mask(const Tensor& query, const Tensor& key) {
   return ops::le(ops::arange(Scalar(key.size(-2)), DType::I64, device), ops::unsqueeze(rows, 1));
 }
 
-Three attention_backward(const Tensor& grad, const Tensor& query, const Tensor& key, const Tensor& value,
-                         bool is_causal, double scale, const std::array<bool, 3>& needs) {
+Three attention_backward(const Tensor& grad, const Tensor& query, const Tensor& key,
+                         const Tensor& value, bool is_causal, double scale,
+                         const std::array<bool, 3>& needs) {
   const Tensor factor = wrapped_number(Scalar(scale));
   Tensor scores = ops::mul(ops::matmul(query, ops::transpose(key, -2, -1)), factor);
   if (is_causal) {
@@ -169,7 +182,8 @@ Three attention_backward(const Tensor& grad, const Tensor& query, const Tensor& 
   const Tensor of_scores = ops::mul(ops::_softmax_backward(of_weights, weights, -1), factor);
   return wanted({needs[0] ? ops::matmul(of_scores, key) : Tensor(),
                  needs[1] ? ops::matmul(ops::transpose(of_scores, -2, -1), query) : Tensor(),
-                 needs[2] ? ops::matmul(ops::transpose(weights, -2, -1), grad) : Tensor()}, needs);
+                 needs[2] ? ops::matmul(ops::transpose(weights, -2, -1), grad) : Tensor()},
+                needs);
 }
 
 }  // namespace msa::formulas

@@ -8,28 +8,31 @@ namespace {
 // Runs `conv` on a batch; an input without the batch dimension gets one for the while.
 template <class F>
 Tensor batched(const char* op, const Tensor& input, int64_t spatial, F&& conv) {
-  MSA_REQUIRE(input.dim() == spatial + 1 || input.dim() == spatial + 2, Runtime, op, ": expected a ", spatial + 1,
-              "D (unbatched) or ", spatial + 2, "D (batched) input, but its shape is ", DimsView(input.sizes()), ".");
+  MSA_REQUIRE(input.dim() == spatial + 1 || input.dim() == spatial + 2, Runtime, op,
+              ": expected a ", spatial + 1, "D (unbatched) or ", spatial + 2,
+              "D (batched) input, but its shape is ", DimsView(input.sizes()), ".");
   if (input.dim() == spatial + 2) return conv(input);
   return ops::squeeze_dim(conv(ops::unsqueeze(input, 0)), 0);
 }
 
-Tensor conv_nd(const char* op, const Tensor& input, const Tensor& weight, const Tensor& bias, const Dims& stride,
-               const Dims& padding, const Dims& dilation, int64_t groups) {
+Tensor conv_nd(const char* op, const Tensor& input, const Tensor& weight, const Tensor& bias,
+               const Dims& stride, const Dims& padding, const Dims& dilation, int64_t groups) {
   return batched(op, input, static_cast<int64_t>(stride.size()), [&](const Tensor& batch) {
     return ops::_conv(batch, weight, bias, stride, padding, dilation, groups);
   });
 }
 
-// "same" needs dilation * (kernel - 1) zeros in all, the odd one behind: padding by the larger half on
-// both sides gives one result too many in front.
+// "same" needs dilation * (kernel - 1) zeros in all, the odd one behind: padding by the larger half
+// on both sides gives one result too many in front.
 Tensor conv_same(const Tensor& input, const Tensor& weight, const Tensor& bias, const Dims& stride,
                  const Dims& dilation, int64_t groups) {
   for (int64_t s : stride)
-    MSA_REQUIRE(s == 1, Runtime, "conv: padding='same' is not supported for strided convolutions, but stride is ",
+    MSA_REQUIRE(s == 1, Runtime,
+                "conv: padding='same' is not supported for strided convolutions, but stride is ",
                 DimsView(stride), ".");
   Dims padding;
-  for (size_t d = 0; d < stride.size(); ++d) padding.push_back((dilation[d] * (weight.size(static_cast<int64_t>(d) + 2) - 1) + 1) / 2);
+  for (size_t d = 0; d < stride.size(); ++d)
+    padding.push_back((dilation[d] * (weight.size(static_cast<int64_t>(d) + 2) - 1) + 1) / 2);
   Tensor out = ops::_conv(input, weight, bias, stride, padding, dilation, groups);
   for (size_t d = 0; d < stride.size(); ++d) {
     const int64_t dim = static_cast<int64_t>(d) + 2, wanted = input.size(dim);
@@ -38,44 +41,56 @@ Tensor conv_same(const Tensor& input, const Tensor& weight, const Tensor& bias, 
   return out;
 }
 
-Tensor conv_by_name(const char* op, const Tensor& input, const Tensor& weight, const Tensor& bias, const Dims& stride,
-                    std::string_view padding, const Dims& dilation, int64_t groups) {
-  if (padding == "valid") return conv_nd(op, input, weight, bias, stride, Dims(stride.size(), 0), dilation, groups);
-  MSA_REQUIRE(weight.dim() == static_cast<int64_t>(stride.size()) + 2, Runtime, op, ": expected a weight of ",
-              stride.size() + 2, " dimensions, but its shape is ", DimsView(weight.sizes()), ".");
-  MSA_REQUIRE(padding == "same", Runtime, op, ": invalid padding string '", padding, "': give 'valid', 'same' or numbers.");
+Tensor conv_by_name(const char* op, const Tensor& input, const Tensor& weight, const Tensor& bias,
+                    const Dims& stride, std::string_view padding, const Dims& dilation,
+                    int64_t groups) {
+  if (padding == "valid")
+    return conv_nd(op, input, weight, bias, stride, Dims(stride.size(), 0), dilation, groups);
+  MSA_REQUIRE(weight.dim() == static_cast<int64_t>(stride.size()) + 2, Runtime, op,
+              ": expected a weight of ", stride.size() + 2, " dimensions, but its shape is ",
+              DimsView(weight.sizes()), ".");
+  MSA_REQUIRE(padding == "same", Runtime, op, ": invalid padding string '", padding,
+              "': give 'valid', 'same' or numbers.");
   return batched(op, input, static_cast<int64_t>(stride.size()), [&](const Tensor& batch) {
     return conv_same(batch, weight, bias, stride, dilation, groups);
   });
 }
 
-Dims transposed_size(const Tensor& input, const Tensor& weight, const Dims& stride, const Dims& padding,
-                     const Dims& output_padding, const Dims& dilation, int64_t groups) {
+Dims transposed_size(const Tensor& input, const Tensor& weight, const Dims& stride,
+                     const Dims& padding, const Dims& output_padding, const Dims& dilation,
+                     int64_t groups) {
   Dims size{input.size(0), weight.size(1) * groups};
   for (size_t d = 0; d < stride.size(); ++d) {
     const int64_t dim = static_cast<int64_t>(d) + 2;
-    MSA_REQUIRE(output_padding[d] >= 0 && (output_padding[d] < stride[d] || output_padding[d] < dilation[d]), Runtime,
-                "conv_transpose: output padding must be smaller than either stride or dilation, but output_padding is ",
-                DimsView(output_padding), ", stride ", DimsView(stride), ", dilation ", DimsView(dilation), ".");
-    size.push_back((input.size(dim) - 1) * stride[d] - 2 * padding[d] + dilation[d] * (weight.size(dim) - 1) +
-                   output_padding[d] + 1);
-    MSA_REQUIRE(size.back() > 0, Runtime, "conv_transpose: the result would be of size ", DimsView(size),
-                ": use less padding.");
+    MSA_REQUIRE(output_padding[d] >= 0 &&
+                    (output_padding[d] < stride[d] || output_padding[d] < dilation[d]),
+                Runtime,
+                "conv_transpose: output padding must be smaller than either stride or dilation, "
+                "but output_padding is ",
+                DimsView(output_padding), ", stride ", DimsView(stride), ", dilation ",
+                DimsView(dilation), ".");
+    size.push_back((input.size(dim) - 1) * stride[d] - 2 * padding[d] +
+                   dilation[d] * (weight.size(dim) - 1) + output_padding[d] + 1);
+    MSA_REQUIRE(size.back() > 0, Runtime, "conv_transpose: the result would be of size ",
+                DimsView(size), ": use less padding.");
   }
   return size;
 }
 
-Tensor transposed_nd(const char* op, const Tensor& input, const Tensor& weight, const Tensor& bias, const Dims& stride,
-                     const Dims& padding, const Dims& output_padding, int64_t groups, const Dims& dilation) {
+Tensor transposed_nd(const char* op, const Tensor& input, const Tensor& weight, const Tensor& bias,
+                     const Dims& stride, const Dims& padding, const Dims& output_padding,
+                     int64_t groups, const Dims& dilation) {
   const int64_t spatial = static_cast<int64_t>(stride.size());
   return batched(op, input, spatial, [&](const Tensor& batch) {
     MSA_REQUIRE(weight.dim() == batch.dim(), Runtime, op, ": expected a weight of ", batch.dim(),
                 " dimensions, but its shape is ", DimsView(weight.sizes()), ".");
-    const Dims size = transposed_size(batch, weight, stride, padding, output_padding, dilation, groups);
-    const Tensor out = ops::_conv_input_grad(batch, weight, size, stride, padding, dilation, groups);
+    const Dims size =
+        transposed_size(batch, weight, stride, padding, output_padding, dilation, groups);
+    const Tensor out =
+        ops::_conv_input_grad(batch, weight, size, stride, padding, dilation, groups);
     if (!bias.defined()) return out;
-    MSA_REQUIRE(bias.dim() == 1 && bias.size(0) == size[1], Runtime, op, ": bias must have ", size[1],
-                " elements, but its shape is ", DimsView(bias.sizes()), ".");
+    MSA_REQUIRE(bias.dim() == 1 && bias.size(0) == size[1], Runtime, op, ": bias must have ",
+                size[1], " elements, but its shape is ", DimsView(bias.sizes()), ".");
     Dims column(static_cast<size_t>(spatial) + 1, 1);
     column[0] = size[1];
     return ops::add(out, ops::view(bias, column));
@@ -84,57 +99,69 @@ Tensor transposed_nd(const char* op, const Tensor& input, const Tensor& weight, 
 
 }  // namespace
 
-Tensor convolution(const Tensor& input, const Tensor& weight, const Tensor& bias, const Dims& stride,
-                   const Dims& padding, const Dims& dilation, bool transposed, const Dims& output_padding,
-                   int64_t groups) {
+Tensor convolution(const Tensor& input, const Tensor& weight, const Tensor& bias,
+                   const Dims& stride, const Dims& padding, const Dims& dilation, bool transposed,
+                   const Dims& output_padding, int64_t groups) {
   const size_t spatial = input.dim() > 2 ? static_cast<size_t>(input.dim()) - 2 : 0;
   const auto filled = [&](const char* name, const Dims& values) {
-    MSA_REQUIRE(values.size() == spatial || values.size() == 1, Runtime, "convolution: expected ", name,
-                " to be one integer or a list of ", spatial, ", but got ", DimsView(values), ".");
+    MSA_REQUIRE(values.size() == spatial || values.size() == 1, Runtime, "convolution: expected ",
+                name, " to be one integer or a list of ", spatial, ", but got ", DimsView(values),
+                ".");
     return values.size() == spatial ? values : Dims(spatial, values[0]);
   };
-  const Dims s = filled("stride", stride), p = filled("padding", padding), d = filled("dilation", dilation);
+  const Dims s = filled("stride", stride), p = filled("padding", padding),
+             d = filled("dilation", dilation);
   if (!transposed) return conv_nd("convolution", input, weight, bias, s, p, d, groups);
-  return transposed_nd("convolution", input, weight, bias, s, p, filled("output_padding", output_padding), groups, d);
+  return transposed_nd("convolution", input, weight, bias, s, p,
+                       filled("output_padding", output_padding), groups, d);
 }
 
-Tensor conv1d(const Tensor& input, const Tensor& weight, const Tensor& bias, const Dims& stride, const Dims& padding,
-              const Dims& dilation, int64_t groups) {
+Tensor conv1d(const Tensor& input, const Tensor& weight, const Tensor& bias, const Dims& stride,
+              const Dims& padding, const Dims& dilation, int64_t groups) {
   return conv_nd("conv1d", input, weight, bias, stride, padding, dilation, groups);
 }
-Tensor conv2d(const Tensor& input, const Tensor& weight, const Tensor& bias, const Dims& stride, const Dims& padding,
-              const Dims& dilation, int64_t groups) {
+Tensor conv2d(const Tensor& input, const Tensor& weight, const Tensor& bias, const Dims& stride,
+              const Dims& padding, const Dims& dilation, int64_t groups) {
   return conv_nd("conv2d", input, weight, bias, stride, padding, dilation, groups);
 }
-Tensor conv3d(const Tensor& input, const Tensor& weight, const Tensor& bias, const Dims& stride, const Dims& padding,
-              const Dims& dilation, int64_t groups) {
+Tensor conv3d(const Tensor& input, const Tensor& weight, const Tensor& bias, const Dims& stride,
+              const Dims& padding, const Dims& dilation, int64_t groups) {
   return conv_nd("conv3d", input, weight, bias, stride, padding, dilation, groups);
 }
 
-Tensor conv1d_padding(const Tensor& input, const Tensor& weight, const Tensor& bias, const Dims& stride,
-                      std::string_view padding, const Dims& dilation, int64_t groups) {
+Tensor conv1d_padding(const Tensor& input, const Tensor& weight, const Tensor& bias,
+                      const Dims& stride, std::string_view padding, const Dims& dilation,
+                      int64_t groups) {
   return conv_by_name("conv1d", input, weight, bias, stride, padding, dilation, groups);
 }
-Tensor conv2d_padding(const Tensor& input, const Tensor& weight, const Tensor& bias, const Dims& stride,
-                      std::string_view padding, const Dims& dilation, int64_t groups) {
+Tensor conv2d_padding(const Tensor& input, const Tensor& weight, const Tensor& bias,
+                      const Dims& stride, std::string_view padding, const Dims& dilation,
+                      int64_t groups) {
   return conv_by_name("conv2d", input, weight, bias, stride, padding, dilation, groups);
 }
-Tensor conv3d_padding(const Tensor& input, const Tensor& weight, const Tensor& bias, const Dims& stride,
-                      std::string_view padding, const Dims& dilation, int64_t groups) {
+Tensor conv3d_padding(const Tensor& input, const Tensor& weight, const Tensor& bias,
+                      const Dims& stride, std::string_view padding, const Dims& dilation,
+                      int64_t groups) {
   return conv_by_name("conv3d", input, weight, bias, stride, padding, dilation, groups);
 }
 
-Tensor conv_transpose1d(const Tensor& input, const Tensor& weight, const Tensor& bias, const Dims& stride,
-                        const Dims& padding, const Dims& output_padding, int64_t groups, const Dims& dilation) {
-  return transposed_nd("conv_transpose1d", input, weight, bias, stride, padding, output_padding, groups, dilation);
+Tensor conv_transpose1d(const Tensor& input, const Tensor& weight, const Tensor& bias,
+                        const Dims& stride, const Dims& padding, const Dims& output_padding,
+                        int64_t groups, const Dims& dilation) {
+  return transposed_nd("conv_transpose1d", input, weight, bias, stride, padding, output_padding,
+                       groups, dilation);
 }
-Tensor conv_transpose2d_input(const Tensor& input, const Tensor& weight, const Tensor& bias, const Dims& stride,
-                              const Dims& padding, const Dims& output_padding, int64_t groups, const Dims& dilation) {
-  return transposed_nd("conv_transpose2d", input, weight, bias, stride, padding, output_padding, groups, dilation);
+Tensor conv_transpose2d_input(const Tensor& input, const Tensor& weight, const Tensor& bias,
+                              const Dims& stride, const Dims& padding, const Dims& output_padding,
+                              int64_t groups, const Dims& dilation) {
+  return transposed_nd("conv_transpose2d", input, weight, bias, stride, padding, output_padding,
+                       groups, dilation);
 }
-Tensor conv_transpose3d_input(const Tensor& input, const Tensor& weight, const Tensor& bias, const Dims& stride,
-                              const Dims& padding, const Dims& output_padding, int64_t groups, const Dims& dilation) {
-  return transposed_nd("conv_transpose3d", input, weight, bias, stride, padding, output_padding, groups, dilation);
+Tensor conv_transpose3d_input(const Tensor& input, const Tensor& weight, const Tensor& bias,
+                              const Dims& stride, const Dims& padding, const Dims& output_padding,
+                              int64_t groups, const Dims& dilation) {
+  return transposed_nd("conv_transpose3d", input, weight, bias, stride, padding, output_padding,
+                       groups, dilation);
 }
 
 }  // namespace msa::composed

@@ -12,16 +12,21 @@ Tensor number(double value) { return wrapped_number(Scalar(value)); }
 
 Tensor reduced(const Tensor& elements, int64_t reduction) {
   switch (reduction) {
-    case kNone: return elements;
-    case kMean: return ops::div(ops::sum(elements), number(static_cast<double>(elements.numel())));
-    case kSum: return ops::sum(elements);
-    default: fail(ErrorKind::Value, "loss: reduction must be 0 (none), 1 (mean) or 2 (sum), but got ", reduction, ".");
+    case kNone:
+      return elements;
+    case kMean:
+      return ops::div(ops::sum(elements), number(static_cast<double>(elements.numel())));
+    case kSum:
+      return ops::sum(elements);
+    default:
+      fail(ErrorKind::Value, "loss: reduction must be 0 (none), 1 (mean) or 2 (sum), but got ",
+           reduction, ".");
   }
 }
 
 void require_inexact(const char* op, const Tensor& input) {
-  MSA_REQUIRE(is_inexact(input.dtype()), NotImplemented, op, ": not implemented for ", input.dtype(),
-              ": give a floating-point dtype.");
+  MSA_REQUIRE(is_inexact(input.dtype()), NotImplemented, op, ": not implemented for ",
+              input.dtype(), ": give a floating-point dtype.");
 }
 
 // A weight for each class, seen along dimension 1 (0 for a single sample) of the input.
@@ -31,28 +36,34 @@ Tensor along_classes(const Tensor& weight, const Tensor& input) {
   return ops::view(weight, sizes);
 }
 
-Tensor against_probabilities(const Tensor& input, const Tensor& target, const Tensor& weight, int64_t reduction,
-                             double smoothing, int64_t class_dim) {
+Tensor against_probabilities(const Tensor& input, const Tensor& target, const Tensor& weight,
+                             int64_t reduction, double smoothing, int64_t class_dim) {
   MSA_REQUIRE(is_floating(target.dtype()), Runtime,
-              "cross_entropy: a target of the input's shape holds class probabilities and must be floating-point, but is ",
+              "cross_entropy: a target of the input's shape holds class probabilities and must be "
+              "floating-point, but is ",
               target.dtype(), ".");
   const int64_t classes = input.size(class_dim);
   Tensor wanted = target;
   if (smoothing > 0)
-    wanted = ops::add(ops::mul(target, number(1 - smoothing)), number(smoothing / static_cast<double>(classes)));
+    wanted = ops::add(ops::mul(target, number(1 - smoothing)),
+                      number(smoothing / static_cast<double>(classes)));
   Tensor terms = ops::mul(ops::log_softmax(input, class_dim), wanted);
   if (weight.defined()) terms = ops::mul(terms, along_classes(weight, input));
   if (reduction == kNone) return ops::neg(ops::sum_dim(terms, Dims{class_dim}));
   const Tensor sum = ops::neg(ops::sum(terms));
-  return reduction == kSum ? sum : ops::div(sum, number(static_cast<double>(input.numel()) / static_cast<double>(classes)));
+  return reduction == kSum
+             ? sum
+             : ops::div(sum,
+                        number(static_cast<double>(input.numel()) / static_cast<double>(classes)));
 }
 
 // The loss against the even distribution, with the places of ignored targets left out.
-Tensor smoothing_term(const Tensor& log_p, const Tensor& target, const Tensor& weight, int64_t reduction,
-                      int64_t ignore_index, int64_t class_dim) {
+Tensor smoothing_term(const Tensor& log_p, const Tensor& target, const Tensor& weight,
+                      int64_t reduction, int64_t ignore_index, int64_t class_dim) {
   const Tensor weighted = weight.defined() ? ops::mul(log_p, along_classes(weight, log_p)) : log_p;
   const Tensor ignored = ops::eq(target, wrapped_number(Scalar(ignore_index)));
-  const Tensor even = ops::masked_fill(ops::neg(ops::sum_dim(weighted, Dims{class_dim})), ignored, number(0));
+  const Tensor even =
+      ops::masked_fill(ops::neg(ops::sum_dim(weighted, Dims{class_dim})), ignored, number(0));
   if (reduction == kNone) return even;
   const Tensor sum = ops::sum(even);
   if (reduction == kSum) return sum;
@@ -66,16 +77,18 @@ void require_probabilities(const Tensor& input) {
   const GradMode off(false);
   const Tensor outside = ops::sum(ops::ne(ops::clamp(input, number(0), number(1)), input));
   MSA_REQUIRE(*outside.data<int64_t>() == 0, Runtime,
-              "binary_cross_entropy: all elements of input should be between 0 and 1; apply sigmoid first, or use "
+              "binary_cross_entropy: all elements of input should be between 0 and 1; apply "
+              "sigmoid first, or use "
               "binary_cross_entropy_with_logits.");
 }
 
 }  // namespace
 
-Tensor cross_entropy_loss(const Tensor& input, const Tensor& target, const Tensor& weight, int64_t reduction,
-                          int64_t ignore_index, double label_smoothing) {
+Tensor cross_entropy_loss(const Tensor& input, const Tensor& target, const Tensor& weight,
+                          int64_t reduction, int64_t ignore_index, double label_smoothing) {
   MSA_REQUIRE(label_smoothing >= 0 && label_smoothing <= 1, Runtime,
-              "cross_entropy: label_smoothing must be between 0.0 and 1.0, but got ", label_smoothing, ".");
+              "cross_entropy: label_smoothing must be between 0.0 and 1.0, but got ",
+              label_smoothing, ".");
   const int64_t class_dim = input.dim() == 1 ? 0 : 1;
   if (input.sizes() == target.sizes())
     return against_probabilities(input, target, weight, reduction, label_smoothing, class_dim);
@@ -83,8 +96,10 @@ Tensor cross_entropy_loss(const Tensor& input, const Tensor& target, const Tenso
   const Tensor loss = ops::nll_loss_nd(log_p, target, weight, reduction, ignore_index);
   if (label_smoothing == 0) return loss;
   const double share = label_smoothing / static_cast<double>(input.size(class_dim));
-  return ops::add(ops::mul(loss, number(1 - label_smoothing)),
-                  ops::mul(smoothing_term(log_p, target, weight, reduction, ignore_index, class_dim), number(share)));
+  return ops::add(
+      ops::mul(loss, number(1 - label_smoothing)),
+      ops::mul(smoothing_term(log_p, target, weight, reduction, ignore_index, class_dim),
+               number(share)));
 }
 
 Tensor mse_loss(const Tensor& input, const Tensor& target, int64_t reduction) {
@@ -110,9 +125,11 @@ Tensor huber_loss(const Tensor& input, const Tensor& target, int64_t reduction, 
   return reduced(ops::_huber(input, target, delta), reduction);
 }
 
-Tensor binary_cross_entropy(const Tensor& input, const Tensor& target, const Tensor& weight, int64_t reduction) {
+Tensor binary_cross_entropy(const Tensor& input, const Tensor& target, const Tensor& weight,
+                            int64_t reduction) {
   require_inexact("binary_cross_entropy", input);
-  MSA_REQUIRE(input.dtype() == target.dtype(), Runtime, "binary_cross_entropy: expected input and target of the same dtype, but got ",
+  MSA_REQUIRE(input.dtype() == target.dtype(), Runtime,
+              "binary_cross_entropy: expected input and target of the same dtype, but got ",
               input.dtype(), " and ", target.dtype(), ".");
   require_probabilities(input);
   Tensor terms = ops::_bce(input, target);
@@ -120,8 +137,9 @@ Tensor binary_cross_entropy(const Tensor& input, const Tensor& target, const Ten
   return reduced(terms, reduction);
 }
 
-Tensor binary_cross_entropy_with_logits(const Tensor& input, const Tensor& target, const Tensor& weight,
-                                        const Tensor& pos_weight, int64_t reduction) {
+Tensor binary_cross_entropy_with_logits(const Tensor& input, const Tensor& target,
+                                        const Tensor& weight, const Tensor& pos_weight,
+                                        int64_t reduction) {
   // -log sigmoid(x) = softplus(-x); the rest follows from log(1 - sigmoid(x)) = log sigmoid(x) - x.
   Tensor soft = ops::neg(ops::logsigmoid(input));
   if (pos_weight.defined())

@@ -8,23 +8,27 @@ namespace {
 using Pair = std::tuple<Tensor, Tensor>;
 
 void check_dims(const char* op, const Tensor& input, int64_t spatial) {
-  MSA_REQUIRE(input.dim() == spatial + 1 || input.dim() == spatial + 2, Runtime, op, ": expected a ", spatial + 1,
-              "D or ", spatial + 2, "D (batch mode) input, but its shape is ", DimsView(input.sizes()), ".");
+  MSA_REQUIRE(input.dim() == spatial + 1 || input.dim() == spatial + 2, Runtime, op,
+              ": expected a ", spatial + 1, "D or ", spatial + 2,
+              "D (batch mode) input, but its shape is ", DimsView(input.sizes()), ".");
   for (int64_t d = input.dim() - spatial - 1; d < input.dim(); ++d)
-    MSA_REQUIRE(input.size(d) > 0, Runtime, op, ": only the batch dimension may be empty, but the input's shape is ",
+    MSA_REQUIRE(input.size(d) > 0, Runtime, op,
+                ": only the batch dimension may be empty, but the input's shape is ",
                 DimsView(input.sizes()), ".");
 }
 
-Pair max_pool(const char* op, const Tensor& input, const Dims& kernel, const Dims& stride, const Dims& padding,
-              const Dims& dilation, bool ceil_mode) {
+Pair max_pool(const char* op, const Tensor& input, const Dims& kernel, const Dims& stride,
+              const Dims& padding, const Dims& dilation, bool ceil_mode) {
   check_dims(op, input, static_cast<int64_t>(kernel.size()));
-  return ops::_max_pool(input, kernel, stride.empty() ? kernel : stride, padding, dilation, ceil_mode);
+  return ops::_max_pool(input, kernel, stride.empty() ? kernel : stride, padding, dilation,
+                        ceil_mode);
 }
 
-Tensor avg_pool(const char* op, const Tensor& input, const Dims& kernel, const Dims& stride, const Dims& padding,
-                bool ceil_mode, bool count_include_pad, OptInt divisor) {
+Tensor avg_pool(const char* op, const Tensor& input, const Dims& kernel, const Dims& stride,
+                const Dims& padding, bool ceil_mode, bool count_include_pad, OptInt divisor) {
   check_dims(op, input, static_cast<int64_t>(kernel.size()));
-  return ops::_avg_pool(input, kernel, stride.empty() ? kernel : stride, padding, ceil_mode, count_include_pad, divisor);
+  return ops::_avg_pool(input, kernel, stride.empty() ? kernel : stride, padding, ceil_mode,
+                        count_include_pad, divisor);
 }
 
 Tensor adaptive_avg_pool(const char* op, const Tensor& input, const Dims& size) {
@@ -38,36 +42,39 @@ Pair adaptive_max_pool(const char* op, const Tensor& input, const Dims& size) {
 
 }  // namespace
 
-#define MSA_POOLS(n)                                                                                          \
-  Tensor max_pool##n(const Tensor& input, const Dims& kernel, const Dims& stride, const Dims& padding,           \
-                     const Dims& dilation, bool ceil_mode) {                                                     \
-    return std::get<0>(max_pool("max_pool" #n, input, kernel, stride, padding, dilation, ceil_mode));            \
-  }                                                                                                              \
-  Pair max_pool##n##_with_indices(const Tensor& input, const Dims& kernel, const Dims& stride,                   \
-                                  const Dims& padding, const Dims& dilation, bool ceil_mode) {                   \
-    return max_pool("max_pool" #n, input, kernel, stride, padding, dilation, ceil_mode);                         \
-  }                                                                                                              \
-  Tensor adaptive_avg_pool##n(const Tensor& input, const Dims& size) {                                           \
-    return adaptive_avg_pool("adaptive_avg_pool" #n, input, size);                                               \
-  }                                                                                                              \
-  Pair adaptive_max_pool##n(const Tensor& input, const Dims& size) {                                             \
-    return adaptive_max_pool("adaptive_max_pool" #n, input, size);                                               \
+#define MSA_POOLS(n)                                                                           \
+  Tensor max_pool##n(const Tensor& input, const Dims& kernel, const Dims& stride,              \
+                     const Dims& padding, const Dims& dilation, bool ceil_mode) {              \
+    return std::get<0>(                                                                        \
+        max_pool("max_pool" #n, input, kernel, stride, padding, dilation, ceil_mode));         \
+  }                                                                                            \
+  Pair max_pool##n##_with_indices(const Tensor& input, const Dims& kernel, const Dims& stride, \
+                                  const Dims& padding, const Dims& dilation, bool ceil_mode) { \
+    return max_pool("max_pool" #n, input, kernel, stride, padding, dilation, ceil_mode);       \
+  }                                                                                            \
+  Tensor adaptive_avg_pool##n(const Tensor& input, const Dims& size) {                         \
+    return adaptive_avg_pool("adaptive_avg_pool" #n, input, size);                             \
+  }                                                                                            \
+  Pair adaptive_max_pool##n(const Tensor& input, const Dims& size) {                           \
+    return adaptive_max_pool("adaptive_max_pool" #n, input, size);                             \
   }
 MSA_POOLS(1d)
 MSA_POOLS(2d)
 MSA_POOLS(3d)
 
-Tensor avg_pool1d(const Tensor& input, const Dims& kernel, const Dims& stride, const Dims& padding, bool ceil_mode,
-                  bool count_include_pad) {
+Tensor avg_pool1d(const Tensor& input, const Dims& kernel, const Dims& stride, const Dims& padding,
+                  bool ceil_mode, bool count_include_pad) {
   return avg_pool("avg_pool1d", input, kernel, stride, padding, ceil_mode, count_include_pad, {});
 }
-Tensor avg_pool2d(const Tensor& input, const Dims& kernel, const Dims& stride, const Dims& padding, bool ceil_mode,
-                  bool count_include_pad, OptInt divisor_override) {
-  return avg_pool("avg_pool2d", input, kernel, stride, padding, ceil_mode, count_include_pad, divisor_override);
+Tensor avg_pool2d(const Tensor& input, const Dims& kernel, const Dims& stride, const Dims& padding,
+                  bool ceil_mode, bool count_include_pad, OptInt divisor_override) {
+  return avg_pool("avg_pool2d", input, kernel, stride, padding, ceil_mode, count_include_pad,
+                  divisor_override);
 }
-Tensor avg_pool3d(const Tensor& input, const Dims& kernel, const Dims& stride, const Dims& padding, bool ceil_mode,
-                  bool count_include_pad, OptInt divisor_override) {
-  return avg_pool("avg_pool3d", input, kernel, stride, padding, ceil_mode, count_include_pad, divisor_override);
+Tensor avg_pool3d(const Tensor& input, const Dims& kernel, const Dims& stride, const Dims& padding,
+                  bool ceil_mode, bool count_include_pad, OptInt divisor_override) {
+  return avg_pool("avg_pool3d", input, kernel, stride, padding, ceil_mode, count_include_pad,
+                  divisor_override);
 }
 
 }  // namespace msa::composed

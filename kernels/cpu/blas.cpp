@@ -3,14 +3,14 @@
 
 #include <dlfcn.h>
 
-
 namespace msa::cpu::blas {
 namespace {
 
 // OpenBLAS' C interface: 32-bit sizes; order 101 is row-major, 111 plain, 112 transposed.
 constexpr int kRowMajor = 101, kPlain = 111, kTransposed = 112;
 template <class Alpha, class T>
-using Gemm = void (*)(int, int, int, int, int, int, Alpha, const T*, int, const T*, int, Alpha, T*, int);
+using Gemm = void (*)(int, int, int, int, int, int, Alpha, const T*, int, const T*, int, Alpha, T*,
+                      int);
 
 struct Library {
   Gemm<float, float> sgemm = nullptr;
@@ -38,7 +38,8 @@ std::string beside_the_package() {
 }
 
 void* open_library() {
-  for (const std::string& path : {chosen_path, beside_the_package(), std::string("libscipy_openblas.so")}) {
+  for (const std::string& path :
+       {chosen_path, beside_the_package(), std::string("libscipy_openblas.so")}) {
     if (path.empty()) continue;
     if (void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) return handle;
   }
@@ -63,7 +64,8 @@ void call(Gemm<Alpha, T> function, const Product& p, Alpha alpha, Alpha beta) {
   function(kRowMajor, p.a_transposed ? kTransposed : kPlain, p.b_transposed ? kTransposed : kPlain,
            static_cast<int>(p.rows), static_cast<int>(p.columns), static_cast<int>(p.depth), alpha,
            static_cast<const T*>(p.a), static_cast<int>(p.a_leading), static_cast<const T*>(p.b),
-           static_cast<int>(p.b_leading), beta, static_cast<T*>(p.c), static_cast<int>(p.c_leading));
+           static_cast<int>(p.b_leading), beta, static_cast<T*>(p.c),
+           static_cast<int>(p.c_leading));
 }
 
 }  // namespace
@@ -71,7 +73,8 @@ void call(Gemm<Alpha, T> function, const Product& p, Alpha alpha, Alpha beta) {
 void set_path(std::string path) { chosen_path = std::move(path); }
 
 bool available() {
-  // Not std::call_once: its thread-locals, read as initial-exec, could not be had once PyTorch is loaded.
+  // Not std::call_once: its thread-locals, read as initial-exec, could not be had once PyTorch is
+  // loaded.
   static const bool loaded = (load(), library.loaded);
   return loaded;
 }

@@ -1,4 +1,5 @@
-// The one file that knows BLAS: opened at the first product that is worth it, never while importing.
+// The one file that knows BLAS: opened at the first product that is worth it, never while
+// importing.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -10,7 +11,8 @@ namespace msa::cpu::blas {
 // Where the library lies; without it, names the loader knows are tried.
 void set_path(std::string path);
 
-// Loads the library when it is not loaded yet; false when there is none (then our own kernels serve).
+// Loads the library when it is not loaded yet; false when there is none (then our own kernels
+// serve).
 bool available();
 
 // c = alpha * a b + beta * c on this thread alone. A matrix is described by its leading dimension

@@ -1,4 +1,5 @@
-// Builds, keeps and runs oneDNN primitives; versions 2 and 3 differ in how a primitive is described.
+// Builds, keeps and runs oneDNN primitives; versions 2 and 3 differ in how a primitive is
+// described.
 #include "kernels/cpu/onednn.h"
 
 #include <map>
@@ -19,7 +20,8 @@ using dnnl::memory;
 
 namespace {
 
-// An operand as the caller has it and as the primitive wants it; a reorder between where they differ.
+// An operand as the caller has it and as the primitive wants it; a reorder between where they
+// differ.
 struct Slot {
   int argument;
   memory::desc given, wanted;
@@ -71,7 +73,8 @@ const Plan* kept_plan(Key key, Make&& make) {
 
 dnnl::primitive_attr attributes() {
   dnnl::primitive_attr attr;
-  attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);  // one primitive may run on several threads at once
+  attr.set_scratchpad_mode(
+      dnnl::scratchpad_mode::user);  // one primitive may run on several threads at once
   return attr;
 }
 
@@ -91,8 +94,12 @@ memory::dims dense_strides(const memory::dims& sizes) {
   for (size_t d = sizes.size() - 1; d-- > 0;) strides[d] = strides[d + 1] * sizes[d + 1];
   return strides;
 }
-memory::desc dense(const memory::dims& sizes) { return {sizes, memory::data_type::f32, dense_strides(sizes)}; }
-memory::desc any(const memory::dims& sizes) { return {sizes, memory::data_type::f32, memory::format_tag::any}; }
+memory::desc dense(const memory::dims& sizes) {
+  return {sizes, memory::data_type::f32, dense_strides(sizes)};
+}
+memory::desc any(const memory::dims& sizes) {
+  return {sizes, memory::data_type::f32, memory::format_tag::any};
+}
 
 // A convolution's numbers as oneDNN takes them, without a depth of 1.
 struct ConvDims {
@@ -112,7 +119,8 @@ struct ConvDims {
       stride.push_back(s.stride[d]);
       dilation.push_back(s.dilation[d] - 1);
       padding.push_back(s.padding[d]);
-      padding_after.push_back((s.out[d] - 1) * s.stride[d] + (s.kernel[d] - 1) * s.dilation[d] + 1 - s.in[d] - s.padding[d]);
+      padding_after.push_back((s.out[d] - 1) * s.stride[d] + (s.kernel[d] - 1) * s.dilation[d] + 1 -
+                              s.in[d] - s.padding[d]);
     }
   }
 };
@@ -120,16 +128,28 @@ struct ConvDims {
 dnnl::convolution_forward::primitive_desc forward_desc(const ConvDims& c, bool with_bias) {
   const memory::desc bias = with_bias ? dense(c.bias) : memory::desc();
 #if DNNL_VERSION_MAJOR >= 3
-  return {engine(), dnnl::prop_kind::forward_training, dnnl::algorithm::convolution_direct, any(c.source), any(c.weight),
-          bias, any(c.result), c.stride, c.dilation, c.padding, c.padding_after, attributes()};
+  return {engine(),
+          dnnl::prop_kind::forward_training,
+          dnnl::algorithm::convolution_direct,
+          any(c.source),
+          any(c.weight),
+          bias,
+          any(c.result),
+          c.stride,
+          c.dilation,
+          c.padding,
+          c.padding_after,
+          attributes()};
 #else
   const dnnl::convolution_forward::desc desc =
-      with_bias ? dnnl::convolution_forward::desc(dnnl::prop_kind::forward_training, dnnl::algorithm::convolution_direct,
-                                                  any(c.source), any(c.weight), bias, any(c.result), c.stride,
-                                                  c.dilation, c.padding, c.padding_after)
-                : dnnl::convolution_forward::desc(dnnl::prop_kind::forward_training, dnnl::algorithm::convolution_direct,
-                                                  any(c.source), any(c.weight), any(c.result), c.stride, c.dilation,
-                                                  c.padding, c.padding_after);
+      with_bias ? dnnl::convolution_forward::desc(dnnl::prop_kind::forward_training,
+                                                  dnnl::algorithm::convolution_direct,
+                                                  any(c.source), any(c.weight), bias, any(c.result),
+                                                  c.stride, c.dilation, c.padding, c.padding_after)
+                : dnnl::convolution_forward::desc(dnnl::prop_kind::forward_training,
+                                                  dnnl::algorithm::convolution_direct,
+                                                  any(c.source), any(c.weight), any(c.result),
+                                                  c.stride, c.dilation, c.padding, c.padding_after);
   return {desc, attributes(), engine()};
 #endif
 }
@@ -139,11 +159,15 @@ typename Primitive::primitive_desc backward_desc(const ConvDims& c) {
   const auto hint = forward_desc(c, false);
   const memory::desc first = any(c.source), second = any(c.weight), third = any(c.result);
 #if DNNL_VERSION_MAJOR >= 3
-  return {engine(), dnnl::algorithm::convolution_direct, first, second, third, c.stride, c.dilation, c.padding,
-          c.padding_after, hint, attributes()};
+  return {engine(),        dnnl::algorithm::convolution_direct,
+          first,           second,
+          third,           c.stride,
+          c.dilation,      c.padding,
+          c.padding_after, hint,
+          attributes()};
 #else
-  return {typename Primitive::desc(dnnl::algorithm::convolution_direct, first, second, third, c.stride, c.dilation,
-                                   c.padding, c.padding_after),
+  return {typename Primitive::desc(dnnl::algorithm::convolution_direct, first, second, third,
+                                   c.stride, c.dilation, c.padding, c.padding_after),
           attributes(), engine(), hint};
 #endif
 }
@@ -186,7 +210,8 @@ std::unique_ptr<Plan> make_conv(ConvPart part, const ConvShape& s, bool with_bia
 }
 
 memory::desc bf16_matrix(const Matrix& m) {
-  return {{m.rows, m.columns}, memory::data_type::bf16, memory::dims{m.row_stride, m.column_stride}};
+  return {
+      {m.rows, m.columns}, memory::data_type::bf16, memory::dims{m.row_stride, m.column_stride}};
 }
 
 std::unique_ptr<Plan> make_product(const Matrix& a, const Matrix& b, const Matrix& c) {
@@ -206,7 +231,8 @@ std::unique_ptr<Plan> make_product(const Matrix& a, const Matrix& b, const Matri
 }
 
 bool is_plain(const Matrix& m) {
-  return (m.column_stride == 1 && m.row_stride >= m.columns) || (m.row_stride == 1 && m.column_stride >= m.rows);
+  return (m.column_stride == 1 && m.row_stride >= m.columns) ||
+         (m.row_stride == 1 && m.column_stride >= m.rows);
 }
 
 // An operand while a plan runs: the caller's memory, or room in the primitive's own layout.
@@ -235,7 +261,13 @@ class Bound {
 }  // namespace
 
 const Plan* plan_conv(ConvPart part, const ConvShape& s, bool with_bias) {
-  Key key{static_cast<int64_t>(part), with_bias, get_num_threads(), s.batch, s.groups, s.in_channels, s.out_channels};
+  Key key{static_cast<int64_t>(part),
+          with_bias,
+          get_num_threads(),
+          s.batch,
+          s.groups,
+          s.in_channels,
+          s.out_channels};
   for (const auto* list : {&s.in, &s.out, &s.kernel, &s.stride, &s.padding, &s.dilation})
     key.insert(key.end(), *list, *list + 3);
   return kept_plan(std::move(key), [&] { return make_conv(part, s, with_bias); });
@@ -244,7 +276,8 @@ const Plan* plan_conv(ConvPart part, const ConvShape& s, bool with_bias) {
 const Plan* plan_product(const Matrix& a, const Matrix& b, const Matrix& c) {
   if (!is_plain(a) || !is_plain(b) || !is_plain(c)) return nullptr;
   Key key{-1, get_num_threads()};
-  for (const Matrix* m : {&a, &b, &c}) key.insert(key.end(), {m->rows, m->columns, m->row_stride, m->column_stride});
+  for (const Matrix* m : {&a, &b, &c})
+    key.insert(key.end(), {m->rows, m->columns, m->row_stride, m->column_stride});
   return kept_plan(std::move(key), [&] { return make_product(a, b, c); });
 }
 
@@ -257,11 +290,14 @@ void run(const Plan& plan, const void* a, const void* b, const void* bias, void*
   first.load(stream);
   second.load(stream);
   Scratch<char, 64> scratchpad(static_cast<int64_t>(plan.scratchpad.get_size()));
-  std::unordered_map<int, memory> arguments{{plan.a.argument, first.used()},
-                                            {plan.b.argument, second.used()},
-                                            {plan.result.argument, to.used()},
-                                            {DNNL_ARG_SCRATCHPAD, memory(plan.scratchpad, engine(), scratchpad.data())}};
-  if (plan.has_bias) arguments.emplace(plan.bias.argument, memory(plan.bias.given, engine(), const_cast<void*>(bias)));
+  std::unordered_map<int, memory> arguments{
+      {plan.a.argument, first.used()},
+      {plan.b.argument, second.used()},
+      {plan.result.argument, to.used()},
+      {DNNL_ARG_SCRATCHPAD, memory(plan.scratchpad, engine(), scratchpad.data())}};
+  if (plan.has_bias)
+    arguments.emplace(plan.bias.argument,
+                      memory(plan.bias.given, engine(), const_cast<void*>(bias)));
   plan.primitive.execute(stream, arguments);
   to.save(stream);
   stream.wait();

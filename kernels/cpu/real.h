@@ -9,9 +9,13 @@ namespace msa::cpu {
 template <class F>
 void with_real(const char* op, DType dtype, F&& f) {
   switch (opmath(dtype)) {
-    case DType::F32: return f.template operator()<float>();
-    case DType::F64: return f.template operator()<double>();
-    default: fail(ErrorKind::NotImplemented, op, ": not implemented for ", dtype, ": give a floating-point dtype.");
+    case DType::F32:
+      return f.template operator()<float>();
+    case DType::F64:
+      return f.template operator()<double>();
+    default:
+      fail(ErrorKind::NotImplemented, op, ": not implemented for ", dtype,
+           ": give a floating-point dtype.");
   }
 }
 

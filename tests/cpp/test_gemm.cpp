@@ -1,4 +1,5 @@
-// Matrix products of every path (tiles, row dots, transposes, BLAS' size) against three plain loops.
+// Matrix products of every path (tiles, row dots, transposes, BLAS' size) against three plain
+// loops.
 #include <doctest/doctest.h>
 
 #include <random>
@@ -23,9 +24,12 @@ enum class Order { Rows, Columns, Spread };
 
 Matrix shaped(void* data, int64_t rows, int64_t columns, Order order) {
   switch (order) {
-    case Order::Rows: return {data, rows, columns, columns, 1};
-    case Order::Columns: return {data, rows, columns, 1, rows};
-    default: return {data, rows, columns, 2 * columns, 2};
+    case Order::Rows:
+      return {data, rows, columns, columns, 1};
+    case Order::Columns:
+      return {data, rows, columns, 1, rows};
+    default:
+      return {data, rows, columns, 2 * columns, 2};
   }
 }
 
@@ -35,13 +39,15 @@ T& at(const Matrix& m, int64_t i, int64_t j) {
 }
 
 template <class T>
-void check_product(int64_t rows, int64_t columns, int64_t depth, Order a_order, Order b_order, Order c_order, int alpha,
-                   int beta) {
+void check_product(int64_t rows, int64_t columns, int64_t depth, Order a_order, Order b_order,
+                   Order c_order, int alpha, int beta) {
   std::mt19937 random(1);
   auto a = numbers<T>(2 * rows * depth, random), b = numbers<T>(2 * depth * columns, random);
   auto c = numbers<T>(2 * rows * columns, random), before = c;
-  const Matrix ma = shaped(a.data(), rows, depth, a_order), mb = shaped(b.data(), depth, columns, b_order);
-  const Matrix mc = shaped(c.data(), rows, columns, c_order), old = shaped(before.data(), rows, columns, c_order);
+  const Matrix ma = shaped(a.data(), rows, depth, a_order),
+               mb = shaped(b.data(), depth, columns, b_order);
+  const Matrix mc = shaped(c.data(), rows, columns, c_order),
+               old = shaped(before.data(), rows, columns, c_order);
   cpu::gemm(dtype_of<T>::value, ma, mb, mc, Scalar(alpha), Scalar(beta));
   int wrong = 0;
   for (int64_t i = 0; i < rows; ++i) {
@@ -57,7 +63,8 @@ void check_product(int64_t rows, int64_t columns, int64_t depth, Order a_order, 
 template <class T>
 void check_all() {
   constexpr Order kOrders[] = {Order::Rows, Order::Columns, Order::Spread};
-  constexpr int64_t kShapes[][3] = {{1, 1, 1}, {4, 4, 4}, {5, 1, 9}, {1, 33, 17}, {13, 35, 7}, {64, 48, 40}};
+  constexpr int64_t kShapes[][3] = {{1, 1, 1},   {4, 4, 4},   {5, 1, 9},
+                                    {1, 33, 17}, {13, 35, 7}, {64, 48, 40}};
   for (const auto& shape : kShapes)
     for (Order a : kOrders)
       for (Order b : kOrders)

@@ -12,10 +12,10 @@
 namespace msa {
 namespace cpu {
 
-ConvShape conv_shape(DimsView input, DimsView weight, DimsView out, DimsView stride, DimsView padding,
-                     DimsView dilation, int64_t groups) {
-  ConvShape s{input[0], groups, weight[1], weight[0] / groups, {1, 1, 1}, {1, 1, 1}, {1, 1, 1},
-              {1, 1, 1}, {0, 0, 0}, {1, 1, 1}};
+ConvShape conv_shape(DimsView input, DimsView weight, DimsView out, DimsView stride,
+                     DimsView padding, DimsView dilation, int64_t groups) {
+  ConvShape s{input[0],  groups,    weight[1], weight[0] / groups, {1, 1, 1},
+              {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {0, 0, 0},          {1, 1, 1}};
   const size_t spatial = stride.size();
   for (size_t i = 0; i < spatial; ++i) {
     const size_t d = 3 - spatial + i;
@@ -53,35 +53,38 @@ constexpr int64_t kOneDnnWork = 1 << 18, kWideRow = 24;
 bool suits_rows(ConvPart part, const ConvShape& s) {
   if (part == ConvPart::WeightGradient) return false;
   const int64_t length = part == ConvPart::Forward ? s.out[2] : s.in[2];
-  return s.groups == 1 && s.kernel_plane() > 1 && length >= kWideRow && s.stride[0] == 1 && s.stride[1] == 1 &&
-         s.stride[2] == 1;
+  return s.groups == 1 && s.kernel_plane() > 1 && length >= kWideRow && s.stride[0] == 1 &&
+         s.stride[1] == 1 && s.stride[2] == 1;
 }
 
 // Runs the part where oneDNN serves it better; false where it does not.
-bool by_onednn(ConvPart part, const ConvShape& s, const Tensor& a, const Tensor& b, const Tensor& bias,
-               const Tensor& out) {
+bool by_onednn(ConvPart part, const ConvShape& s, const Tensor& a, const Tensor& b,
+               const Tensor& bias, const Tensor& out) {
   if (out.dtype() != DType::F32 || s.work() < kOneDnnWork || suits_rows(part, s)) return false;
   const onednn::Plan* plan = onednn::plan_conv(part, s, bias.defined());
   if (!plan) return false;
-  const Tensor first = contiguous(a), second = contiguous(b), third = bias.defined() ? contiguous(bias) : bias;
+  const Tensor first = contiguous(a), second = contiguous(b),
+               third = bias.defined() ? contiguous(bias) : bias;
   fill_contiguous(out, DType::F32, [&](const Tensor& target) {
     const Unlocked unlocked(true);
-    onednn::run(*plan, first.data(), second.data(), third.defined() ? third.data() : nullptr, target.data());
+    onednn::run(*plan, first.data(), second.data(), third.defined() ? third.data() : nullptr,
+                target.data());
   });
   return true;
 }
 
 // --- rows ---------------------------------------------------------------------------------------
-// One pass of conv_rows over all images: what differs between the forward pass and the input's gradient.
+// One pass of conv_rows over all images: what differs between the forward pass and the input's
+// gradient.
 template <class T>
 struct RowsPass {
   const ConvShape& shape;
   Staging staging;
-  int64_t channels;        // made, of one group
-  const T* weights;        // (groups, channels, taps)
-  const T* bias;           // (groups, channels), or null
+  int64_t channels;  // made, of one group
+  const T* weights;  // (groups, channels, taps)
+  const T* bias;     // (groups, channels), or null
   int64_t rows, row_length;
-  T* out;                  // (images, groups, channels, rows, row_length)
+  T* out;  // (images, groups, channels, rows, row_length)
 };
 
 // Images and groups go to threads; where those are too few, channels too.
@@ -90,8 +93,10 @@ void run_pass(const RowsPass<T>& pass, const From* source, const ImageStrides& s
   const ConvShape& s = pass.shape;
   const Staging& st = pass.staging;
   const int64_t units = s.batch * s.groups, threads = get_num_threads();
-  const int64_t parts = units >= threads ? 1 : std::min((threads + units - 1) / units, (pass.channels + 7) / 8);
-  const int64_t plane = pass.rows * pass.row_length, taps = static_cast<int64_t>(st.tap_offsets.size());
+  const int64_t parts =
+      units >= threads ? 1 : std::min((threads + units - 1) / units, (pass.channels + 7) / 8);
+  const int64_t plane = pass.rows * pass.row_length,
+                taps = static_cast<int64_t>(st.tap_offsets.size());
   const int64_t part_channels = (pass.channels + parts - 1) / parts;
   const auto unit = [&](int64_t index, T* room) {
     const int64_t image = index / parts / s.groups, group = index / parts % s.groups;
@@ -103,16 +108,18 @@ void run_pass(const RowsPass<T>& pass, const From* source, const ImageStrides& s
     } else {
       in = reinterpret_cast<const T*>(from);
     }
-    conv_kernels<T>().forward({std::min(part_channels, pass.channels - first), taps, pass.weights + channel * taps,
+    conv_kernels<T>().forward({std::min(part_channels, pass.channels - first), taps,
+                               pass.weights + channel * taps,
                                pass.bias ? pass.bias + channel : nullptr, st.tap_offsets.data(),
                                st.row_offsets.data(), pass.rows, pass.row_length, in,
                                pass.out + (image * s.groups * pass.channels + channel) * plane});
   };
   const int64_t unit_work = s.work() / std::max<int64_t>(1, units * parts) + 1;
-  parallel(units * parts, std::max<int64_t>(1, kThreadWork / unit_work), [&](int64_t begin, int64_t end) {
-    Scratch<T> room(st.needed ? st.image() : 0);
-    for (int64_t i = begin; i < end; ++i) unit(i, room.data());
-  });
+  parallel(units * parts, std::max<int64_t>(1, kThreadWork / unit_work),
+           [&](int64_t begin, int64_t end) {
+             Scratch<T> room(st.needed ? st.image() : 0);
+             for (int64_t i = begin; i < end; ++i) unit(i, room.data());
+           });
 }
 
 // Calls f<T, From>() for a dtype that is computed in rows: half types are read as they are, and
@@ -120,11 +127,20 @@ void run_pass(const RowsPass<T>& pass, const From* source, const ImageStrides& s
 template <class F>
 bool with_row_types(DType dtype, F&& f) {
   switch (dtype) {
-    case DType::F32: f.template operator()<float, float>(); return true;
-    case DType::F64: f.template operator()<double, double>(); return true;
-    case DType::F16: f.template operator()<float, f16>(); return true;
-    case DType::BF16: f.template operator()<float, bf16>(); return true;
-    default: return false;
+    case DType::F32:
+      f.template operator()<float, float>();
+      return true;
+    case DType::F64:
+      f.template operator()<double, double>();
+      return true;
+    case DType::F16:
+      f.template operator()<float, f16>();
+      return true;
+    case DType::BF16:
+      f.template operator()<float, bf16>();
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -136,7 +152,8 @@ bool must_copy(const Tensor& t) {
 
 void set_to_bias(const Tensor& out, const Tensor& bias) {
   if (!bias.defined()) return copy_into(out, scalar_tensor(0, out.dtype()));
-  Layout column{Dims(static_cast<size_t>(out.dim()) - 1, 1), Dims(static_cast<size_t>(out.dim()) - 1, 0), bias.offset()};
+  Layout column{Dims(static_cast<size_t>(out.dim()) - 1, 1),
+                Dims(static_cast<size_t>(out.dim()) - 1, 0), bias.offset()};
   column.sizes[0] = bias.sizes()[0];
   column.strides[0] = bias.strides()[0];
   copy_into(out, alias(bias, column));
@@ -144,14 +161,21 @@ void set_to_bias(const Tensor& out, const Tensor& bias) {
 
 void zero_fill(const Tensor& out) { copy_into(out, scalar_tensor(0, out.dtype())); }
 
-void forward(const ConvShape& s, const Tensor& input, const Tensor& weight, const Tensor& bias, const Tensor& out) {
+void forward(const ConvShape& s, const Tensor& input, const Tensor& weight, const Tensor& bias,
+             const Tensor& out) {
   if (by_onednn(ConvPart::Forward, s, input, weight, bias, out)) return;
   const bool in_rows = with_row_types(input.dtype(), [&]<class T, class From>() {
     const Tensor w = contiguous(weight, dtype_of<T>::value);
     const Tensor b = bias.defined() ? contiguous(bias, dtype_of<T>::value) : bias;
     fill_contiguous(out, dtype_of<T>::value, [&](const Tensor& target) {
-      const RowsPass<T> pass{s, stage_forward(s, must_copy<T, From>(input)), s.out_channels, w.data<T>(),
-                             b.defined() ? b.data<T>() : nullptr, s.out[0] * s.out[1], s.out[2], target.data<T>()};
+      const RowsPass<T> pass{s,
+                             stage_forward(s, must_copy<T, From>(input)),
+                             s.out_channels,
+                             w.data<T>(),
+                             b.defined() ? b.data<T>() : nullptr,
+                             s.out[0] * s.out[1],
+                             s.out[2],
+                             target.data<T>()};
       const Unlocked unlocked(s.work() >= kReleaseLockWork);
       run_pass<T, From>(pass, input.data<From>(), image_strides(input));
     });
@@ -165,7 +189,8 @@ void forward(const ConvShape& s, const Tensor& input, const Tensor& weight, cons
   });
 }
 
-// (group, out, in, kernel) -> (group, in, kernel, out): the order in which PyTorch adds the products.
+// (group, out, in, kernel) -> (group, in, kernel, out): the order in which PyTorch adds the
+// products.
 template <class T>
 void turn_weights(const ConvShape& s, const T* weight, T* to) {
   const int64_t plane = s.kernel_plane(), out_step = s.in_channels * plane;
@@ -177,15 +202,22 @@ void turn_weights(const ConvShape& s, const T* weight, T* to) {
       }
 }
 
-void input_gradient(const ConvShape& s, const Tensor& grad, const Tensor& weight, const Tensor& out) {
+void input_gradient(const ConvShape& s, const Tensor& grad, const Tensor& weight,
+                    const Tensor& out) {
   if (by_onednn(ConvPart::InputGradient, s, grad, weight, Tensor(), out)) return;
   const bool in_rows = with_row_types(grad.dtype(), [&]<class T, class From>() {
     const Tensor w = contiguous(weight, dtype_of<T>::value);
     Scratch<T> turned(w.numel());
     turn_weights(s, w.data<T>(), turned.data());
     fill_contiguous(out, dtype_of<T>::value, [&](const Tensor& target) {
-      const RowsPass<T> pass{s, stage_input_gradient(s, must_copy<T, From>(grad)), s.in_channels, turned.data(),
-                             nullptr, s.in[0] * s.in[1], s.in[2], target.data<T>()};
+      const RowsPass<T> pass{s,
+                             stage_input_gradient(s, must_copy<T, From>(grad)),
+                             s.in_channels,
+                             turned.data(),
+                             nullptr,
+                             s.in[0] * s.in[1],
+                             s.in[2],
+                             target.data<T>()};
       const Unlocked unlocked(s.work() >= kReleaseLockWork);
       run_pass<T, From>(pass, grad.data<From>(), image_strides(grad));
     });
@@ -201,17 +233,21 @@ void input_gradient(const ConvShape& s, const Tensor& grad, const Tensor& weight
 
 // Stages every image first: each tile of weights then runs over all of them.
 template <class T, class From>
-void weight_rows(const ConvShape& s, const Staging& st, const Tensor& input, const T* grad, T* out) {
+void weight_rows(const ConvShape& s, const Staging& st, const Tensor& input, const T* grad,
+                 T* out) {
   const ImageStrides strides = image_strides(input);
   const int64_t units = s.batch * s.groups, taps = static_cast<int64_t>(st.tap_offsets.size());
   Scratch<T> room(st.needed ? units * st.image() : 0);
   const T* staged = room.data();
   if (st.needed) {
-    parallel(units, std::max<int64_t>(1, kGrain / (st.image() + 1)), [&](int64_t begin, int64_t end) {
-      for (int64_t u = begin; u < end; ++u)
-        stage(st, input.data<From>() + u / s.groups * strides.image + u % s.groups * st.channels * strides.channel,
-              strides.from_channel(), room.data() + u * st.image());
-    });
+    parallel(units, std::max<int64_t>(1, kGrain / (st.image() + 1)),
+             [&](int64_t begin, int64_t end) {
+               for (int64_t u = begin; u < end; ++u)
+                 stage(st,
+                       input.data<From>() + u / s.groups * strides.image +
+                           u % s.groups * st.channels * strides.channel,
+                       strides.from_channel(), room.data() + u * st.image());
+             });
   } else {
     staged = reinterpret_cast<const T*>(input.data<From>());
   }
@@ -219,18 +255,22 @@ void weight_rows(const ConvShape& s, const Staging& st, const Tensor& input, con
   constexpr int64_t kBlock = 4;
   const int64_t blocks = (s.out_channels + kBlock - 1) / kBlock;
   const int64_t block_work = s.work() / std::max<int64_t>(1, s.groups * blocks) + 1;
-  parallel(s.groups * blocks, std::max<int64_t>(1, kThreadWork / block_work), [&](int64_t begin, int64_t end) {
-    for (int64_t b = begin; b < end; ++b) {
-      const int64_t group = b / blocks, first = b % blocks * kBlock, channel = group * s.out_channels + first;
-      conv_kernels<T>().weights({std::min(kBlock, s.out_channels - first), taps, s.batch, st.tap_offsets.data(),
-                                 st.row_offsets.data(), s.out[0] * s.out[1], s.out[2], staged + group * image,
-                                 s.groups * image, grad + channel * s.out_plane(),
-                                 s.groups * s.out_channels * s.out_plane(), out + channel * taps, taps});
-    }
-  });
+  parallel(s.groups * blocks, std::max<int64_t>(1, kThreadWork / block_work),
+           [&](int64_t begin, int64_t end) {
+             for (int64_t b = begin; b < end; ++b) {
+               const int64_t group = b / blocks, first = b % blocks * kBlock,
+                             channel = group * s.out_channels + first;
+               conv_kernels<T>().weights(
+                   {std::min(kBlock, s.out_channels - first), taps, s.batch, st.tap_offsets.data(),
+                    st.row_offsets.data(), s.out[0] * s.out[1], s.out[2], staged + group * image,
+                    s.groups * image, grad + channel * s.out_plane(),
+                    s.groups * s.out_channels * s.out_plane(), out + channel * taps, taps});
+             }
+           });
 }
 
-void weight_gradient(const ConvShape& s, const Tensor& grad, const Tensor& input, const Tensor& out) {
+void weight_gradient(const ConvShape& s, const Tensor& grad, const Tensor& input,
+                     const Tensor& out) {
   if (by_onednn(ConvPart::WeightGradient, s, grad, input, Tensor(), out)) return;
   const bool in_rows = with_row_types(grad.dtype(), [&]<class T, class From>() {
     const Tensor g = contiguous(grad, dtype_of<T>::value);
@@ -254,27 +294,30 @@ void weight_gradient(const ConvShape& s, const Tensor& grad, const Tensor& input
 
 namespace kernels {
 
-void _conv(const Tensor& input, const Tensor& weight, const Tensor& bias, const Dims& stride, const Dims& padding,
-           const Dims& dilation, int64_t groups, Tensor& out) {
+void _conv(const Tensor& input, const Tensor& weight, const Tensor& bias, const Dims& stride,
+           const Dims& padding, const Dims& dilation, int64_t groups, Tensor& out) {
   if (out.numel() == 0) return;
-  cpu::forward(cpu::conv_shape(input.sizes(), weight.sizes(), out.sizes(), stride, padding, dilation, groups), input,
-               weight, bias, out);
+  cpu::forward(cpu::conv_shape(input.sizes(), weight.sizes(), out.sizes(), stride, padding,
+                               dilation, groups),
+               input, weight, bias, out);
 }
 
-void _conv_input_grad(const Tensor& grad_output, const Tensor& weight, const Dims& input_size, const Dims& stride,
-                      const Dims& padding, const Dims& dilation, int64_t groups, Tensor& out) {
+void _conv_input_grad(const Tensor& grad_output, const Tensor& weight, const Dims& input_size,
+                      const Dims& stride, const Dims& padding, const Dims& dilation, int64_t groups,
+                      Tensor& out) {
   if (out.numel() == 0) return;
-  cpu::input_gradient(
-      cpu::conv_shape(input_size, weight.sizes(), grad_output.sizes(), stride, padding, dilation, groups),
-      grad_output, weight, out);
+  cpu::input_gradient(cpu::conv_shape(input_size, weight.sizes(), grad_output.sizes(), stride,
+                                      padding, dilation, groups),
+                      grad_output, weight, out);
 }
 
-void _conv_weight_grad(const Tensor& grad_output, const Tensor& input, const Dims& weight_size, const Dims& stride,
-                       const Dims& padding, const Dims& dilation, int64_t groups, Tensor& out) {
+void _conv_weight_grad(const Tensor& grad_output, const Tensor& input, const Dims& weight_size,
+                       const Dims& stride, const Dims& padding, const Dims& dilation,
+                       int64_t groups, Tensor& out) {
   if (out.numel() == 0) return;
-  cpu::weight_gradient(
-      cpu::conv_shape(input.sizes(), weight_size, grad_output.sizes(), stride, padding, dilation, groups),
-      grad_output, input, out);
+  cpu::weight_gradient(cpu::conv_shape(input.sizes(), weight_size, grad_output.sizes(), stride,
+                                       padding, dilation, groups),
+                       grad_output, input, out);
 }
 
 }  // namespace kernels

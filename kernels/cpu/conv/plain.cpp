@@ -6,7 +6,8 @@
 namespace msa::cpu {
 namespace {
 
-// The kernel's elements that meet the input from one output position: visit(input offset, weight offset).
+// The kernel's elements that meet the input from one output position: visit(input offset, weight
+// offset).
 template <class Visit>
 void visit_window(const ConvShape& s, const int64_t* at, Visit&& visit) {
   for (int64_t z = 0; z < s.kernel[0]; ++z) {
@@ -46,31 +47,40 @@ void conv_part(ConvPart part, const ConvShape& s, const T* a, const T* b, T* res
   const auto run = [&](int64_t image, int64_t channel) {
     switch (part) {
       case ConvPart::Forward:
-        return visit_channel(s, image, channel, [&](int64_t o, int64_t i, int64_t w) { result[o] += a[i] * b[w]; });
+        return visit_channel(s, image, channel,
+                             [&](int64_t o, int64_t i, int64_t w) { result[o] += a[i] * b[w]; });
       case ConvPart::InputGradient:
-        return visit_channel(s, image, channel, [&](int64_t o, int64_t i, int64_t w) { result[i] += a[o] * b[w]; });
+        return visit_channel(s, image, channel,
+                             [&](int64_t o, int64_t i, int64_t w) { result[i] += a[o] * b[w]; });
       case ConvPart::WeightGradient:
-        return visit_channel(s, image, channel, [&](int64_t o, int64_t i, int64_t w) { result[w] += a[o] * b[i]; });
+        return visit_channel(s, image, channel,
+                             [&](int64_t o, int64_t i, int64_t w) { result[w] += a[o] * b[i]; });
     }
   };
   // What no two threads write to: images, or for the weights' gradient output channels.
   const bool by_image = part != ConvPart::WeightGradient;
   parallel(by_image ? s.batch : channels, 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i)
-      for (int64_t j = 0; j < (by_image ? channels : s.batch); ++j) by_image ? run(i, j) : run(j, i);
+      for (int64_t j = 0; j < (by_image ? channels : s.batch); ++j)
+        by_image ? run(i, j) : run(j, i);
   });
 }
 
 }  // namespace
 
-void plain_conv(ConvPart part, const ConvShape& s, DType dtype, const void* a, const void* b, void* result) {
+void plain_conv(ConvPart part, const ConvShape& s, DType dtype, const void* a, const void* b,
+                void* result) {
   switch (dtype) {
-#define MSA_CASE(E, T) \
-  case DType::E: return conv_part(part, s, static_cast<const T*>(a), static_cast<const T*>(b), static_cast<T*>(result));
-    MSA_CASE(U8, uint8_t) MSA_CASE(I8, int8_t) MSA_CASE(I16, int16_t) MSA_CASE(I32, int32_t)
-    MSA_CASE(I64, int64_t) MSA_CASE(C64, c64) MSA_CASE(C128, c128)
+#define MSA_CASE(E, T)                                                            \
+  case DType::E:                                                                  \
+    return conv_part(part, s, static_cast<const T*>(a), static_cast<const T*>(b), \
+                     static_cast<T*>(result));
+    MSA_CASE(U8, uint8_t)
+    MSA_CASE(I8, int8_t) MSA_CASE(I16, int16_t) MSA_CASE(I32, int32_t) MSA_CASE(I64, int64_t)
+        MSA_CASE(C64, c64) MSA_CASE(C128, c128)
 #undef MSA_CASE
-    default: fail(ErrorKind::NotImplemented, "conv: not implemented for ", dtype, ": convert the operands first.");
+            default : fail(ErrorKind::NotImplemented, "conv: not implemented for ", dtype,
+                           ": convert the operands first.");
   }
 }
 

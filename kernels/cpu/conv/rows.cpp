@@ -137,7 +137,8 @@ template <class T>
 void conv_weights(const ConvWeightRows<T>& p) {
   constexpr int channels = MSA_VECTOR_BYTES == 64 ? 4 : 2;
   int64_t channel = 0;
-  for (; p.channels - channel >= channels; channel += channels) weight_taps<T, channels>(p, channel);
+  for (; p.channels - channel >= channels; channel += channels)
+    weight_taps<T, channels>(p, channel);
   for (; channel < p.channels; ++channel) weight_taps<T, 1>(p, channel);
 }
 

@@ -4,8 +4,8 @@
 
 namespace msa::cpu {
 
-// Of a dense convolution from `in` to `out`; for transposed ones and gradients the roles stay those of
-// the forward pass. Missing spatial dimensions have extent 1.
+// Of a dense convolution from `in` to `out`; for transposed ones and gradients the roles stay those
+// of the forward pass. Missing spatial dimensions have extent 1.
 struct ConvShape {
   int64_t batch, groups;
   int64_t in_channels, out_channels;  // of one group
@@ -19,8 +19,9 @@ struct ConvShape {
   int64_t work() const { return batch * groups * out_channels * taps() * out_plane(); }
 };
 
-// `input` and `out` (or their gradients) as (N, C, spatial...), `weight` as (C_out, C_in / groups, kernel...).
-ConvShape conv_shape(DimsView input, DimsView weight, DimsView out, DimsView stride, DimsView padding,
-                     DimsView dilation, int64_t groups);
+// `input` and `out` (or their gradients) as (N, C, spatial...), `weight` as (C_out, C_in / groups,
+// kernel...).
+ConvShape conv_shape(DimsView input, DimsView weight, DimsView out, DimsView stride,
+                     DimsView padding, DimsView dilation, int64_t groups);
 
 }  // namespace msa::cpu

@@ -13,7 +13,8 @@ struct Columns {
 };
 
 StagedAxis forward_axis(const ConvShape& s, int d) {
-  StagedAxis axis(static_cast<size_t>((s.out[d] - 1) * s.stride[d] + (s.kernel[d] - 1) * s.dilation[d] + 1));
+  StagedAxis axis(
+      static_cast<size_t>((s.out[d] - 1) * s.stride[d] + (s.kernel[d] - 1) * s.dilation[d] + 1));
   for (size_t u = 0; u < axis.size(); ++u) {
     const int64_t i = static_cast<int64_t>(u) - s.padding[d];
     axis[u] = i >= 0 && i < s.in[d] ? i : -1;
@@ -33,7 +34,8 @@ StagedAxis gradient_axis(const ConvShape& s, int d) {
 
 StagedAxis by_phase(const StagedAxis& axis, const Columns& columns) {
   StagedAxis sorted(static_cast<size_t>(columns.phases * columns.phase_length), -1);
-  for (size_t u = 0; u < axis.size(); ++u) sorted[static_cast<size_t>(columns.at(static_cast<int64_t>(u)))] = axis[u];
+  for (size_t u = 0; u < axis.size(); ++u)
+    sorted[static_cast<size_t>(columns.at(static_cast<int64_t>(u)))] = axis[u];
   return sorted;
 }
 
@@ -47,7 +49,9 @@ bool is_identity(const StagedAxis& axis, int64_t extent) {
 struct Plane {
   int64_t sizes[3];
   Columns columns;
-  int64_t at(int64_t z, int64_t y, int64_t x) const { return (z * sizes[1] + y) * sizes[2] + columns.at(x); }
+  int64_t at(int64_t z, int64_t y, int64_t x) const {
+    return (z * sizes[1] + y) * sizes[2] + columns.at(x);
+  }
   int64_t count() const { return sizes[0] * sizes[1] * sizes[2]; }
 };
 
@@ -55,12 +59,14 @@ template <class F>
 void each_tap(const ConvShape& s, F&& visit) {
   for (int64_t z = 0; z < s.kernel[0]; ++z)
     for (int64_t y = 0; y < s.kernel[1]; ++y)
-      for (int64_t x = 0; x < s.kernel[2]; ++x) visit(z * s.dilation[0], y * s.dilation[1], x * s.dilation[2]);
+      for (int64_t x = 0; x < s.kernel[2]; ++x)
+        visit(z * s.dilation[0], y * s.dilation[1], x * s.dilation[2]);
 }
 
 void set_rows(Staging& st, const Plane& plane, const int64_t* rows, const int64_t* steps) {
   for (int64_t z = 0; z < rows[0]; ++z)
-    for (int64_t y = 0; y < rows[1]; ++y) st.row_offsets.push_back(plane.at(z * steps[0], y * steps[1], 0));
+    for (int64_t y = 0; y < rows[1]; ++y)
+      st.row_offsets.push_back(plane.at(z * steps[0], y * steps[1], 0));
 }
 
 // The part of an axis that is a run of consecutive sources, zeros around it.
@@ -108,12 +114,16 @@ Staging stage_forward(const ConvShape& s, bool must_copy) {
     st.axes[d] = forward_axis(s, d);
     st.needed = st.needed || !is_identity(st.axes[d], s.in[d]);
   }
-  columns.phase_length = (static_cast<int64_t>(st.axes[2].size()) + columns.phases - 1) / columns.phases;
+  columns.phase_length =
+      (static_cast<int64_t>(st.axes[2].size()) + columns.phases - 1) / columns.phases;
   if (columns.phases != 1) st.axes[2] = by_phase(st.axes[2], columns);
   Plane plane{{}, columns};
-  for (int d = 0; d < 3; ++d) plane.sizes[d] = st.needed ? static_cast<int64_t>(st.axes[d].size()) : s.in[d];
+  for (int d = 0; d < 3; ++d)
+    plane.sizes[d] = st.needed ? static_cast<int64_t>(st.axes[d].size()) : s.in[d];
   for (int64_t c = 0; c < st.channels; ++c)
-    each_tap(s, [&](int64_t z, int64_t y, int64_t x) { st.tap_offsets.push_back(c * plane.count() + plane.at(z, y, x)); });
+    each_tap(s, [&](int64_t z, int64_t y, int64_t x) {
+      st.tap_offsets.push_back(c * plane.count() + plane.at(z, y, x));
+    });
   set_rows(st, plane, s.out, s.stride);
   return st;
 }
@@ -129,12 +139,14 @@ Staging stage_input_gradient(const ConvShape& s, bool must_copy) {
     st.needed = st.needed || s.stride[d] != 1 || !is_identity(st.axes[d], s.out[d]);
   }
   Plane plane{{}, {1, 0}};
-  for (int d = 0; d < 3; ++d) plane.sizes[d] = st.needed ? static_cast<int64_t>(st.axes[d].size()) : s.out[d];
+  for (int d = 0; d < 3; ++d)
+    plane.sizes[d] = st.needed ? static_cast<int64_t>(st.axes[d].size()) : s.out[d];
   plane.columns.phase_length = plane.sizes[2];
   // Tap k of an input meets the output k before it, so taps are read from the end of their reach.
   each_tap(s, [&](int64_t z, int64_t y, int64_t x) {
     for (int64_t c = 0; c < st.channels; ++c)
-      st.tap_offsets.push_back(c * plane.count() + plane.at(reach[0] - z, reach[1] - y, reach[2] - x));
+      st.tap_offsets.push_back(c * plane.count() +
+                               plane.at(reach[0] - z, reach[1] - y, reach[2] - x));
   });
   constexpr int64_t kOne[3] = {1, 1, 1};
   set_rows(st, plane, s.in, kOne);
@@ -151,7 +163,8 @@ void stage(const Staging& st, const From* from, const int64_t* strides, To* to) 
         if (z < 0 || y < 0) {
           std::fill_n(to, width, To(0.0f));
         } else {
-          stage_row(st.axes[2], run, from + c * strides[0] + z * strides[1] + y * strides[2], strides[3], to);
+          stage_row(st.axes[2], run, from + c * strides[0] + z * strides[1] + y * strides[2],
+                    strides[3], to);
         }
         to += width;
       }

@@ -16,7 +16,9 @@ struct Staging {
   int64_t channels;
   bool needed;  // false: the source itself is read, as contiguous planes
 
-  int64_t plane() const { return static_cast<int64_t>(axes[0].size() * axes[1].size() * axes[2].size()); }
+  int64_t plane() const {
+    return static_cast<int64_t>(axes[0].size() * axes[1].size() * axes[2].size());
+  }
   int64_t image() const { return channels * plane(); }
 };
 

@@ -16,13 +16,14 @@ Tensor checked(const char* op, const Tensor& indices, int64_t rows) {
   const Tensor flat = cpu::contiguous(indices, DType::I64);
   const int64_t* i = flat.data<int64_t>();
   for (int64_t k = 0; k < flat.numel(); ++k)
-    MSA_REQUIRE(i[k] >= 0 && i[k] < rows, Index, op, ": index out of range: ", i[k], " is not in [0, ", rows, ").");
+    MSA_REQUIRE(i[k] >= 0 && i[k] < rows, Index, op, ": index out of range: ", i[k],
+                " is not in [0, ", rows, ").");
   return flat;
 }
 
 template <class T>
-void add_rows(const T* grad, const Tensor& indices, int64_t width, int64_t padding_idx, const std::vector<int64_t>& uses,
-              T* out) {
+void add_rows(const T* grad, const Tensor& indices, int64_t width, int64_t padding_idx,
+              const std::vector<int64_t>& uses, T* out) {
   const int64_t* row = indices.data<int64_t>();
   for (int64_t k = 0; k < indices.numel(); ++k, grad += width) {
     if (row[k] == padding_idx) continue;
@@ -48,22 +49,25 @@ double norm_of(const T* row, int64_t n, double p) {
 namespace kernels {
 
 void embedding(const Tensor& weight, const Tensor& indices, int64_t, bool, bool, Tensor& out) {
-  const Tensor rows = cpu::contiguous(weight), at = checked("embedding", indices, weight.sizes()[0]);
+  const Tensor rows = cpu::contiguous(weight),
+               at = checked("embedding", indices, weight.sizes()[0]);
   cpu::fill_contiguous(out, out.dtype(), [&](const Tensor& to) {
     const size_t bytes = static_cast<size_t>(rows.sizes()[1]) * rows.item_bytes();
     const int64_t* index = at.data<int64_t>();
     const char* from = rows.data<char>();
     char* into = to.data<char>();
     const Unlocked unlocked(to.numel() >= cpu::kGrain);
-    cpu::parallel(at.numel(), std::max<int64_t>(1, cpu::kGrain / (rows.sizes()[1] + 1)), [&](int64_t begin, int64_t end) {
-      for (int64_t k = begin; k < end; ++k)
-        std::memcpy(into + static_cast<size_t>(k) * bytes, from + static_cast<size_t>(index[k]) * bytes, bytes);
-    });
+    cpu::parallel(at.numel(), std::max<int64_t>(1, cpu::kGrain / (rows.sizes()[1] + 1)),
+                  [&](int64_t begin, int64_t end) {
+                    for (int64_t k = begin; k < end; ++k)
+                      std::memcpy(into + static_cast<size_t>(k) * bytes,
+                                  from + static_cast<size_t>(index[k]) * bytes, bytes);
+                  });
   });
 }
 
-void _embedding_backward(const Tensor& grad_output, const Tensor& indices, const Dims& weight_size, int64_t padding_idx,
-                         bool scale_grad_by_freq, Tensor& out) {
+void _embedding_backward(const Tensor& grad_output, const Tensor& indices, const Dims& weight_size,
+                         int64_t padding_idx, bool scale_grad_by_freq, Tensor& out) {
   const Tensor at = checked("embedding", indices, weight_size[0]);
   std::vector<int64_t> uses;
   if (scale_grad_by_freq) {
@@ -99,17 +103,21 @@ void embedding_renorm_(Tensor& weight, const Tensor& indices, double max_norm, d
 }
 
 Tensor one_hot(const Tensor& input, int64_t num_classes) {
-  MSA_REQUIRE(input.dtype() == DType::I64, Runtime, "one_hot: only int64 class indices are taken, but got ",
-              input.dtype(), "; convert with .long().");
+  MSA_REQUIRE(input.dtype() == DType::I64, Runtime,
+              "one_hot: only int64 class indices are taken, but got ", input.dtype(),
+              "; convert with .long().");
   const Tensor at = cpu::contiguous(input);
   const int64_t *index = at.data<int64_t>(), *end = index + at.numel();
-  MSA_REQUIRE(index != end || num_classes > 0, Runtime,
-              "one_hot: an empty tensor does not say how many classes there are: give num_classes.");
-  MSA_REQUIRE(index == end || *std::min_element(index, end) >= 0, Runtime, "one_hot: class values must be non-negative, but the smallest is ",
+  MSA_REQUIRE(
+      index != end || num_classes > 0, Runtime,
+      "one_hot: an empty tensor does not say how many classes there are: give num_classes.");
+  MSA_REQUIRE(index == end || *std::min_element(index, end) >= 0, Runtime,
+              "one_hot: class values must be non-negative, but the smallest is ",
               index == end ? 0 : *std::min_element(index, end), ".");
   const int64_t largest = index == end ? -1 : *std::max_element(index, end);
-  MSA_REQUIRE(num_classes == -1 || largest < num_classes, Runtime, "one_hot: class values must be smaller than num_classes, but got ",
-              largest, " and num_classes=", num_classes, ".");
+  MSA_REQUIRE(num_classes == -1 || largest < num_classes, Runtime,
+              "one_hot: class values must be smaller than num_classes, but got ", largest,
+              " and num_classes=", num_classes, ".");
   const int64_t classes = num_classes == -1 ? largest + 1 : num_classes;
   Dims sizes = input.sizes();
   sizes.push_back(classes);

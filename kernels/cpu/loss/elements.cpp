@@ -20,7 +20,8 @@ MSA_LOOPS(_bce, Floats, []<class T>(const Scalar*) {
   return [](V<T> x, V<T> target) -> V<T> {
     const V<T> least = V<T>{} - 100;
     const V<T> log_x = sleef::log(x), log_rest = sleef::log1p(-x);
-    return (target - 1) * (log_rest < least ? least : log_rest) - target * (log_x < least ? least : log_x);
+    return (target - 1) * (log_rest < least ? least : log_rest) -
+           target * (log_x < least ? least : log_x);
   };
 })
 MSA_LOOPS(_bce_slope, Floats, []<class T>(const Scalar*) {

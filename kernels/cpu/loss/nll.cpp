@@ -28,8 +28,9 @@ void visit_targets(const Places& p, const Tensor& target, int64_t ignore_index, 
     for (int64_t i = 0; i < p.inner; ++i) {
       const int64_t place = n * p.inner + i, c = static_cast<int64_t>(index[place]);
       if (c == ignore_index) continue;
-      MSA_REQUIRE(c >= 0 && c < p.classes, Index, "nll_loss: target ", c, " is out of bounds: there are ", p.classes,
-                  " classes and ignore_index is ", ignore_index, ".");
+      MSA_REQUIRE(c >= 0 && c < p.classes, Index, "nll_loss: target ", c,
+                  " is out of bounds: there are ", p.classes, " classes and ignore_index is ",
+                  ignore_index, ".");
       visit(place, c, (n * p.classes + c) * p.inner + i);
     }
   }
@@ -43,8 +44,8 @@ void visit_picked(const Places& p, const Tensor& target, int64_t ignore_index, F
 
 // Sums run in double: the mean of many float losses keeps its last digit.
 template <class T>
-void forward(const Places& p, const Tensor& input, const Tensor& target, const T* weight, int64_t reduction,
-             int64_t ignore_index, T* out, T* total) {
+void forward(const Places& p, const Tensor& input, const Tensor& target, const T* weight,
+             int64_t reduction, int64_t ignore_index, T* out, T* total) {
   const T* x = input.data<T>();
   double sum = 0, weights = 0;
   if (reduction == kNone) std::fill_n(out, p.batch * p.inner, T(0));
@@ -78,21 +79,21 @@ void nll_loss_nd(const Tensor& input, const Tensor& target, const Tensor& weight
     const Tensor w = as<T>(weight);
     T total;
     cpu::fill_contiguous(out, dtype_of<T>::value, [&](const Tensor& to) {
-      forward<T>(places_of(input.sizes()), as<T>(input), target, data_or_null<T>(w), reduction, ignore_index,
-                 to.data<T>(), &total);
+      forward<T>(places_of(input.sizes()), as<T>(input), target, data_or_null<T>(w), reduction,
+                 ignore_index, to.data<T>(), &total);
     });
     cpu::copy_into(total_weight, scalar_tensor(static_cast<double>(total), total_weight.dtype()));
   });
 }
 
 void _nll_loss_backward(const Tensor& grad_output, const Tensor& target, const Tensor& weight,
-                        const Tensor& total_weight, const Dims& input_size, int64_t reduction, int64_t ignore_index,
-                        Tensor& out) {
+                        const Tensor& total_weight, const Dims& input_size, int64_t reduction,
+                        int64_t ignore_index, Tensor& out) {
   with_real("nll_loss", grad_output.dtype(), [&]<class T>() {
     const Tensor g = as<T>(grad_output), w = as<T>(weight), total = as<T>(total_weight);
     cpu::fill_contiguous(out, dtype_of<T>::value, [&](const Tensor& to) {
-      backward<T>(places_of(input_size), g.data<T>(), target, data_or_null<T>(w), total.data<T>(), reduction,
-                  ignore_index, to.data<T>());
+      backward<T>(places_of(input_size), g.data<T>(), target, data_or_null<T>(w), total.data<T>(),
+                  reduction, ignore_index, to.data<T>());
     });
   });
 }

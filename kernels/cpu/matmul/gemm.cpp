@@ -1,4 +1,5 @@
-// Matrix products: who computes them (tiles, row dots, BLAS), what is packed first, how work is split.
+// Matrix products: who computes them (tiles, row dots, BLAS), what is packed first, how work is
+// split.
 #include "kernels/cpu/matmul/gemm.h"
 
 #include "kernels/cpu/blas.h"
@@ -12,7 +13,8 @@ namespace {
 
 // Multiply-adds from which packing (which BLAS does) and a second thread pay.
 constexpr int64_t kBlasWork = int64_t{1} << 24, kThreadWork = int64_t{1} << 20;
-constexpr int64_t kOneDnnWork = int64_t{1} << 18;  // from here its bfloat16 products pay for their start
+constexpr int64_t kOneDnnWork = int64_t{1}
+                                << 18;  // from here its bfloat16 products pay for their start
 
 template <class T>
 T* data_of(const Matrix& m) {
@@ -27,7 +29,8 @@ Matrix moved(Matrix m, int64_t row, int64_t column, int64_t rows, int64_t column
 }
 bool rows_are_vectors(const Matrix& m) { return m.column_stride == 1 || m.columns == 1; }
 
-// A row-major copy of `m`. Columns that are vectors are read in blocks so that cache lines are used whole.
+// A row-major copy of `m`. Columns that are vectors are read in blocks so that cache lines are used
+// whole.
 template <class To, class From>
 void pack(const Matrix& m, To* to) {
   constexpr int64_t kBlock = 16;
@@ -48,7 +51,8 @@ Matrix packed(const Matrix& m, T* room) {
 
 // c = alpha * product + beta * c, where the product stands row-major in `product`.
 template <class T, class C>
-void blend(const T* product, int64_t row_stride, int64_t column_stride, const Matrix& c, T alpha, T beta) {
+void blend(const T* product, int64_t row_stride, int64_t column_stride, const Matrix& c, T alpha,
+           T beta) {
   for (int64_t i = 0; i < c.rows; ++i) {
     for (int64_t j = 0; j < c.columns; ++j) {
       C& to = data_of<C>(c)[i * c.row_stride + j * c.column_stride];
@@ -67,13 +71,15 @@ struct Factors {
 // --- float and double on one thread -------------------------------------------------------------
 template <class T>
 void tiles(const Matrix& a, const Matrix& b, const Matrix& c, Factors<T> f) {
-  small_kernels<T>().product({a.rows, c.columns, a.columns, data_of<T>(a), a.row_stride, a.column_stride,
-                              data_of<T>(b), b.row_stride, data_of<T>(c), c.row_stride, f.alpha, f.beta});
+  small_kernels<T>().product({a.rows, c.columns, a.columns, data_of<T>(a), a.row_stride,
+                              a.column_stride, data_of<T>(b), b.row_stride, data_of<T>(c),
+                              c.row_stride, f.alpha, f.beta});
 }
 
 template <class T>
 void vector_product(const Matrix& a, const T* x, T* out, int64_t out_step, Factors<T> f) {
-  small_kernels<T>().row_dots({a.rows, a.columns, data_of<T>(a), a.row_stride, x, out, out_step, f.alpha, f.beta});
+  small_kernels<T>().row_dots(
+      {a.rows, a.columns, data_of<T>(a), a.row_stride, x, out, out_step, f.alpha, f.beta});
 }
 
 // Columns of b are vectors but rows are not: transpose whichever is less to move.
@@ -94,9 +100,11 @@ void transposed_product(const Matrix& a, const Matrix& b, const Matrix& c, Facto
 template <class T>
 void serial(const Matrix& a, const Matrix& b, const Matrix& c, Factors<T> f) {
   if (c.columns == 1 && a.column_stride == 1 && a.columns > 1) {
-    if (b.row_stride == 1) return vector_product<T>(a, data_of<T>(b), data_of<T>(c), c.row_stride, f);
+    if (b.row_stride == 1)
+      return vector_product<T>(a, data_of<T>(b), data_of<T>(c), c.row_stride, f);
     Scratch<T> room(b.rows);
-    return vector_product<T>(a, static_cast<T*>(packed(b, room.data()).data), data_of<T>(c), c.row_stride, f);
+    return vector_product<T>(a, static_cast<T*>(packed(b, room.data()).data), data_of<T>(c),
+                             c.row_stride, f);
   }
   if (rows_are_vectors(b)) return tiles<T>(a, b, c, f);
   if (c.rows == 1 && b.row_stride == 1 && a.column_stride == 1)
@@ -115,9 +123,10 @@ bool blas_takes(const Matrix& m) {
 template <class T>
 void blas_product(const Matrix& a, const Matrix& b, const Matrix& c, Factors<T> f) {
   const bool a_turned = a.column_stride != 1, b_turned = b.column_stride != 1;
-  blas::gemm({c.rows, c.columns, a.columns, a.data, a_turned ? a.column_stride : a.row_stride, a_turned,
-              b.data, b_turned ? b.column_stride : b.row_stride, b_turned, c.data, c.row_stride},
-             f.alpha, f.beta);
+  blas::gemm(
+      {c.rows, c.columns, a.columns, a.data, a_turned ? a.column_stride : a.row_stride, a_turned,
+       b.data, b_turned ? b.column_stride : b.row_stride, b_turned, c.data, c.row_stride},
+      f.alpha, f.beta);
 }
 
 // Splits c over threads along its longer side, in pieces that suit the tiles.
@@ -141,14 +150,16 @@ int64_t work_of(const Matrix& a, const Matrix& c) { return c.rows * c.columns * 
 template <class T>
 void product(const Matrix& a, const Matrix& b, const Matrix& c, Factors<T> f) {
   if (!rows_are_vectors(c)) {
-    if (c.row_stride == 1 || c.rows == 1) return product<T>(b.transposed(), a.transposed(), c.transposed(), f);
+    if (c.row_stride == 1 || c.rows == 1)
+      return product<T>(b.transposed(), a.transposed(), c.transposed(), f);
     Scratch<T> room(c.rows * c.columns);
     product<T>(a, b, {room.data(), c.rows, c.columns, c.columns, 1}, {f.alpha, T(0)});
     return blend<T, T>(room.data(), c.columns, 1, c, T(1), f.beta);
   }
   const int64_t work = work_of(a, c);
   const bool to_blas = work >= kBlasWork && std::min(std::min(c.rows, c.columns), a.columns) >= 8 &&
-                       blas_takes(a) && blas_takes(b) && c.row_stride <= INT32_MAX && blas::available();
+                       blas_takes(a) && blas_takes(b) && c.row_stride <= INT32_MAX &&
+                       blas::available();
   if (work < kThreadWork) return serial<T>(a, b, c, f);
   split_product<T>(a, b, c, [&](const Matrix& pa, const Matrix& pb, const Matrix& pc) {
     to_blas ? blas_product<T>(pa, pb, pc, f) : serial<T>(pa, pb, pc, f);
@@ -166,7 +177,8 @@ void half_product(const Matrix& a, const Matrix& b, const Matrix& c, Factors<flo
   Scratch<float> left(a.rows * a.columns), right(b.rows * b.columns), sum(c.rows * c.columns);
   pack<float, H>(a, left.data());
   pack<float, H>(b, right.data());
-  product<float>({left.data(), a.rows, a.columns, a.columns, 1}, {right.data(), b.rows, b.columns, b.columns, 1},
+  product<float>({left.data(), a.rows, a.columns, a.columns, 1},
+                 {right.data(), b.rows, b.columns, b.columns, 1},
                  {sum.data(), c.rows, c.columns, c.columns, 1}, {1.0f, 0.0f});
   blend<float, H>(sum.data(), c.columns, 1, c, f.alpha, f.beta);
 }
@@ -186,15 +198,17 @@ void plain_product(const Matrix& a, const Matrix& b, const Matrix& c, Factors<T>
                  const T* row = data_of<T>(rows) + k * c.columns;
                  for (int64_t j = 0; j < c.columns; ++j) sum.data()[j] += left * row[j];
                }
-               blend<T, T>(sum.data(), c.columns, 1, moved<T>(c, i, 0, 1, c.columns), f.alpha, f.beta);
+               blend<T, T>(sum.data(), c.columns, 1, moved<T>(c, i, 0, 1, c.columns), f.alpha,
+                           f.beta);
              }
            });
 }
 
 template <class T>
 void complex_product(const Matrix& a, const Matrix& b, const Matrix& c, Factors<T> f) {
-  const bool to_blas = work_of(a, c) >= kBlasWork / 64 && c.column_stride == 1 && c.row_stride >= c.columns &&
-                       blas_takes(a) && blas_takes(b) && blas::available();
+  const bool to_blas = work_of(a, c) >= kBlasWork / 64 && c.column_stride == 1 &&
+                       c.row_stride >= c.columns && blas_takes(a) && blas_takes(b) &&
+                       blas::available();
   if (!to_blas) return plain_product<T>(a, b, c, f);
   split_product<T>(a, b, c, [&](const Matrix& pa, const Matrix& pb, const Matrix& pc) {
     blas_product<T>(pa, pb, pc, f);
@@ -217,7 +231,8 @@ void scale(const Matrix& c, T beta) {
 }
 
 template <class T>
-void dispatch(const Matrix& a, const Matrix& b, const Matrix& c, const Scalar& alpha, const Scalar& beta) {
+void dispatch(const Matrix& a, const Matrix& b, const Matrix& c, const Scalar& alpha,
+              const Scalar& beta) {
   if (a.columns == 0) return scale<T>(c, beta.to<T>());
   if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double>) {
     product<T>(a, b, c, factors<T>(alpha, beta));
@@ -230,23 +245,28 @@ void dispatch(const Matrix& a, const Matrix& b, const Matrix& c, const Scalar& a
   }
 }
 
-using Function = void (*)(const Matrix&, const Matrix&, const Matrix&, const Scalar&, const Scalar&);
+using Function = void (*)(const Matrix&, const Matrix&, const Matrix&, const Scalar&,
+                          const Scalar&);
 
 Function function_for(DType dtype) {
   switch (dtype) {
 #define MSA_CASE(E, T) \
-  case DType::E: return dispatch<T>;
-    MSA_CASE(U8, uint8_t) MSA_CASE(I8, int8_t) MSA_CASE(I16, int16_t) MSA_CASE(I32, int32_t)
-    MSA_CASE(I64, int64_t) MSA_CASE(F16, f16) MSA_CASE(BF16, bf16) MSA_CASE(F32, float)
-    MSA_CASE(F64, double) MSA_CASE(C64, c64) MSA_CASE(C128, c128)
+  case DType::E:       \
+    return dispatch<T>;
+    MSA_CASE(U8, uint8_t)
+    MSA_CASE(I8, int8_t) MSA_CASE(I16, int16_t) MSA_CASE(I32, int32_t) MSA_CASE(I64, int64_t)
+        MSA_CASE(F16, f16) MSA_CASE(BF16, bf16) MSA_CASE(F32, float) MSA_CASE(F64, double)
+            MSA_CASE(C64, c64) MSA_CASE(C128, c128)
 #undef MSA_CASE
-    default: fail(ErrorKind::NotImplemented, "matmul: not implemented for ", dtype, ": convert the operands first.");
+                default : fail(ErrorKind::NotImplemented, "matmul: not implemented for ", dtype,
+                               ": convert the operands first.");
   }
 }
 
 }  // namespace
 
-void gemm(DType dtype, const Matrix& a, const Matrix& b, const Matrix& c, const Scalar& alpha, const Scalar& beta) {
+void gemm(DType dtype, const Matrix& a, const Matrix& b, const Matrix& c, const Scalar& alpha,
+          const Scalar& beta) {
   const Function function = function_for(dtype);
   if (c.rows && c.columns) function(a, b, c, alpha, beta);
 }
@@ -265,7 +285,8 @@ void gemm_batch(DType dtype, const Batch& batch, const Matrix& a, const Matrix& 
     for (int64_t i = begin; i < end; ++i)
       function(at(a, batch.a[i]), at(b, batch.b[i]), at(c, batch.c[i]), alpha, beta);
   };
-  if (batch.count < get_num_threads() || batch.count * work < kThreadWork) return range(0, batch.count);
+  if (batch.count < get_num_threads() || batch.count * work < kThreadWork)
+    return range(0, batch.count);
   parallel(batch.count, std::max<int64_t>(1, kThreadWork / (work + 1)), range);
 }
 

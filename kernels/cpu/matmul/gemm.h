@@ -1,5 +1,5 @@
-// The matrix product of every dtype and any strides; chooses between our own tiles and BLAS. It works
-// on raw memory only: callers release the core lock where the work is worth it.
+// The matrix product of every dtype and any strides; chooses between our own tiles and BLAS. It
+// works on raw memory only: callers release the core lock where the work is worth it.
 #pragma once
 #include "core/tensor/tensor.h"
 

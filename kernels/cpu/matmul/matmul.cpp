@@ -5,7 +5,6 @@
 #include "kernels/cpu/matmul/gemm.h"
 #include "kernels/cpu/scratch.h"
 
-
 namespace msa {
 namespace {
 
@@ -26,7 +25,9 @@ Matrix matrix_of(const Tensor& t, Vector vector) {
   return {t.data(), t.sizes()[n - 2], t.sizes()[n - 1], t.strides()[n - 2], t.strides()[n - 1]};
 }
 
-DimsView batch_of(const Dims& all) { return DimsView(all).first(all.size() > 2 ? all.size() - 2 : 0); }
+DimsView batch_of(const Dims& all) {
+  return DimsView(all).first(all.size() > 2 ? all.size() - 2 : 0);
+}
 
 // Where each matrix of a batch of the given sizes starts.
 void fill_offsets(DimsView sizes, DimsView strides, int64_t* offsets) {
@@ -56,7 +57,8 @@ bool fold_batch(const Tensor& t, Matrix& m) {
 }
 
 // out = alpha * a b + beta * out, where out has the shape that rules::matmul gives.
-void multiply(const Tensor& a, const Tensor& b, const Tensor& out, const Scalar& alpha = 1, const Scalar& beta = 0) {
+void multiply(const Tensor& a, const Tensor& b, const Tensor& out, const Scalar& alpha = 1,
+              const Scalar& beta = 0) {
   const DType dtype = out.dtype();
   Matrix ma = matrix_of(a, Vector::AsRow), mb = matrix_of(b, Vector::AsColumn);
   Matrix mc{out.data(), ma.rows, mb.columns, 0, 0};
@@ -91,9 +93,10 @@ void multiply(const Tensor& a, const Tensor& b, const Tensor& out, const Scalar&
 }
 
 // beta * input + alpha * a b; in the in-place form out is input, which a factor may share.
-void add_product(const Tensor& input, const Tensor& a, const Tensor& b, const Scalar& beta, const Scalar& alpha,
-                 const Tensor& out) {
-  const Tensor left = out.same_storage(a) ? cpu::copied(a) : a, right = out.same_storage(b) ? cpu::copied(b) : b;
+void add_product(const Tensor& input, const Tensor& a, const Tensor& b, const Scalar& beta,
+                 const Scalar& alpha, const Tensor& out) {
+  const Tensor left = out.same_storage(a) ? cpu::copied(a) : a,
+               right = out.same_storage(b) ? cpu::copied(b) : b;
   if (!(beta == 0.0) && input.impl() != out.impl()) cpu::copy_into(out, input);
   multiply(left, right, out, alpha, beta);
 }
@@ -108,12 +111,12 @@ void bmm(const Tensor& input, const Tensor& mat2, Tensor& out) { multiply(input,
 void mv(const Tensor& input, const Tensor& vec, Tensor& out) { multiply(input, vec, out); }
 void dot(const Tensor& input, const Tensor& tensor, Tensor& out) { multiply(input, tensor, out); }
 
-void addmm(const Tensor& input, const Tensor& mat1, const Tensor& mat2, const Scalar& beta, const Scalar& alpha,
-           Tensor& out) {
+void addmm(const Tensor& input, const Tensor& mat1, const Tensor& mat2, const Scalar& beta,
+           const Scalar& alpha, Tensor& out) {
   add_product(input, mat1, mat2, beta, alpha, out);
 }
-void addmv(const Tensor& input, const Tensor& mat, const Tensor& vec, const Scalar& beta, const Scalar& alpha,
-           Tensor& out) {
+void addmv(const Tensor& input, const Tensor& mat, const Tensor& vec, const Scalar& beta,
+           const Scalar& alpha, Tensor& out) {
   add_product(input, mat, vec, beta, alpha, out);
 }
 void baddbmm(const Tensor& input, const Tensor& batch1, const Tensor& batch2, const Scalar& beta,

@@ -19,8 +19,8 @@ const SmallKernels<double>* const small_kernels_f64 = MSA_CHOOSE(small_kernels<d
 constexpr int kTileRows = MSA_VECTOR_BYTES == 64 ? 8 : MSA_VECTOR_BYTES == 32 ? 6 : 4;
 constexpr int kTileVecs = 2;
 
-// c[i][j] = alpha * sum_k a[i][k] * b[k][j] + beta * c[i][j] for `Rows` rows and `Vecs` vectors, the
-// last of which has `last` lanes.
+// c[i][j] = alpha * sum_k a[i][k] * b[k][j] + beta * c[i][j] for `Rows` rows and `Vecs` vectors,
+// the last of which has `last` lanes.
 template <class T, int Rows, int Vecs>
 inline void tile(const SmallProduct<T>& p, const T* a, const T* b, T* c, int last) {
   constexpr int kTail = Vecs - 1, lanes = kLanes<T>;

@@ -4,8 +4,8 @@
 
 namespace msa::cpu {
 
-// c = alpha * a b + beta * c. Strides are in elements; columns of b and c lie side by side, a is free.
-// With beta == 0 what c held is not read.
+// c = alpha * a b + beta * c. Strides are in elements; columns of b and c lie side by side, a is
+// free. With beta == 0 what c held is not read.
 template <class T>
 struct SmallProduct {
   int64_t rows, columns, depth;

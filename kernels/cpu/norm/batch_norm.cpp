@@ -20,14 +20,17 @@ struct Channels {
   int64_t values() const { return batch * inner; }
   int64_t run(int64_t n, int64_t c) const { return (n * count + c) * inner; }
 };
-Channels channels_of(const Tensor& t) { return {t.sizes()[0], t.sizes()[1], product(DimsView(t.sizes()).subspan(2))}; }
+Channels channels_of(const Tensor& t) {
+  return {t.sizes()[0], t.sizes()[1], product(DimsView(t.sizes()).subspan(2))};
+}
 
 template <class F>
 void each_channel(const Channels& s, F&& one) {
   const Unlocked unlocked(s.count * s.values() >= cpu::kGrain);
-  cpu::parallel(s.count, std::max<int64_t>(1, cpu::kGrain / (s.values() + 1)), [&](int64_t begin, int64_t end) {
-    for (int64_t c = begin; c < end; ++c) one(c);
-  });
+  cpu::parallel(s.count, std::max<int64_t>(1, cpu::kGrain / (s.values() + 1)),
+                [&](int64_t begin, int64_t end) {
+                  for (int64_t c = begin; c < end; ++c) one(c);
+                });
 }
 
 template <class T>
@@ -53,7 +56,8 @@ void batch_stats(const Channels& s, const T* x, double eps, const Stats<T>& stat
 }
 
 template <class T>
-void normalise(const Channels& s, const T* x, const Stats<T>& stats, const T* weight, const T* bias, T* y) {
+void normalise(const Channels& s, const T* x, const Stats<T>& stats, const T* weight, const T* bias,
+               T* y) {
   const auto& loops = cpu::norm_loops<T>();
   each_channel(s, [&](int64_t c) {
     const T scale = stats.invstd[c] * (weight ? weight[c] : T(1));
@@ -77,7 +81,8 @@ void move_running(const Tensor& running, const Tensor& batch, double momentum) {
 
 template <class T>
 void given_stats(const Tensor& mean, const Tensor& variance, double eps, const Stats<T>& stats) {
-  const Tensor m = cpu::contiguous(mean, dtype_of<T>::value), v = cpu::contiguous(variance, dtype_of<T>::value);
+  const Tensor m = cpu::contiguous(mean, dtype_of<T>::value),
+               v = cpu::contiguous(variance, dtype_of<T>::value);
   for (int64_t c = 0; c < m.numel(); ++c) {
     stats.mean[c] = m.data<T>()[c];
     stats.invstd[c] = T(1) / std::sqrt(v.data<T>()[c] + static_cast<T>(eps));
@@ -85,15 +90,17 @@ void given_stats(const Tensor& mean, const Tensor& variance, double eps, const S
 }
 
 template <class T>
-void backward(const Channels& s, const T* grad, const T* x, const T* weight, const Stats<T>& stats, bool training,
-              T* of_input, T* of_weight, T* of_bias) {
+void backward(const Channels& s, const T* grad, const T* x, const T* weight, const Stats<T>& stats,
+              bool training, T* of_input, T* of_weight, T* of_bias) {
   const auto& loops = cpu::norm_loops<T>();
   const double values = static_cast<double>(s.values());
   each_channel(s, [&](int64_t c) {
-    const double mean = static_cast<double>(stats.mean[c]), invstd = static_cast<double>(stats.invstd[c]);
+    const double mean = static_cast<double>(stats.mean[c]),
+                 invstd = static_cast<double>(stats.invstd[c]);
     cpu::TwoSums sums{0, 0};
     for (int64_t n = 0; n < s.batch; ++n) {
-      const cpu::TwoSums run = loops.products(grad + s.run(n, c), nullptr, x + s.run(n, c), s.inner, mean);
+      const cpu::TwoSums run =
+          loops.products(grad + s.run(n, c), nullptr, x + s.run(n, c), s.inner, mean);
       sums.first += run.first;
       sums.second += run.second;
     }
@@ -114,9 +121,10 @@ void backward(const Channels& s, const T* grad, const T* x, const T* weight, con
 
 namespace kernels {
 
-void batch_norm(const Tensor& input, const Tensor& weight, const Tensor& bias, const Tensor& running_mean,
-                const Tensor& running_var, bool training, double momentum, double eps, bool, Tensor& out,
-                Tensor& save_mean, Tensor& save_invstd) {
+void batch_norm(const Tensor& input, const Tensor& weight, const Tensor& bias,
+                const Tensor& running_mean, const Tensor& running_var, bool training,
+                double momentum, double eps, bool, Tensor& out, Tensor& save_mean,
+                Tensor& save_invstd) {
   if (input.numel() == 0) {  // nothing to learn from: the running statistics stay
     cpu::copy_into(save_mean, scalar_tensor(0, save_mean.dtype()));
     cpu::copy_into(save_invstd, scalar_tensor(0, save_invstd.dtype()));
@@ -140,8 +148,9 @@ void batch_norm(const Tensor& input, const Tensor& weight, const Tensor& bias, c
   });
 }
 
-void _batch_norm_backward(const Tensor& grad_output, const Tensor& input, const Tensor& weight, const Tensor& mean,
-                          const Tensor& invstd, bool training, Tensor& of_input, Tensor& of_weight, Tensor& of_bias) {
+void _batch_norm_backward(const Tensor& grad_output, const Tensor& input, const Tensor& weight,
+                          const Tensor& mean, const Tensor& invstd, bool training, Tensor& of_input,
+                          Tensor& of_weight, Tensor& of_bias) {
   if (input.numel() == 0) {
     for (const Tensor* t : {&of_weight, &of_bias}) cpu::copy_into(*t, scalar_tensor(0, t->dtype()));
     return;
@@ -150,8 +159,8 @@ void _batch_norm_backward(const Tensor& grad_output, const Tensor& input, const 
     const Tensor g = as<T>(grad_output), x = as<T>(input), w = as<T>(weight);
     const Stats<T> stats{mean.data<T>(), invstd.data<T>()};
     cpu::fill_contiguous(of_input, dtype_of<T>::value, [&](const Tensor& to) {
-      backward(channels_of(input), g.data<T>(), x.data<T>(), data_or_null<T>(w), stats, training, to.data<T>(),
-               of_weight.data<T>(), of_bias.data<T>());
+      backward(channels_of(input), g.data<T>(), x.data<T>(), data_or_null<T>(w), stats, training,
+               to.data<T>(), of_weight.data<T>(), of_bias.data<T>());
     });
   });
 }

@@ -22,7 +22,8 @@ void each_rows(int64_t rows, int64_t n, F&& range) {
 }
 
 template <class T>
-void forward(int64_t rows, int64_t n, const T* x, const T* weight, const T* bias, double eps, T* y, T* means, T* rstds) {
+void forward(int64_t rows, int64_t n, const T* x, const T* weight, const T* bias, double eps, T* y,
+             T* means, T* rstds) {
   const auto& loops = cpu::norm_loops<T>();
   each_rows(rows, n, [&](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r) {
@@ -31,14 +32,15 @@ void forward(int64_t rows, int64_t n, const T* x, const T* weight, const T* bias
       const double rstd = 1 / std::sqrt(loops.squares(row, n, mean) / static_cast<double>(n) + eps);
       means[r] = static_cast<T>(mean);
       rstds[r] = static_cast<T>(rstd);
-      loops.affine(row, y + r * n, n, static_cast<T>(rstd), static_cast<T>(-mean * rstd), weight, bias);
+      loops.affine(row, y + r * n, n, static_cast<T>(rstd), static_cast<T>(-mean * rstd), weight,
+                   bias);
     }
   });
 }
 
 template <class T>
-void backward_input(int64_t rows, int64_t n, const T* grad, const T* x, const T* weight, const T* means,
-                    const T* rstds, T* out) {
+void backward_input(int64_t rows, int64_t n, const T* grad, const T* x, const T* weight,
+                    const T* means, const T* rstds, T* out) {
   const auto& loops = cpu::norm_loops<T>();
   each_rows(rows, n, [&](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r) {
@@ -46,52 +48,54 @@ void backward_input(int64_t rows, int64_t n, const T* grad, const T* x, const T*
       const cpu::TwoSums sums = loops.products(grad + r * n, weight, x + r * n, n, mean);
       const double slope = -sums.second * rstd * rstd * rstd / static_cast<double>(n);
       const double shift = -slope * mean - sums.first * rstd / static_cast<double>(n);
-      loops.combine(grad + r * n, weight, x + r * n, out + r * n, n, static_cast<T>(rstd), static_cast<T>(slope),
-                    static_cast<T>(shift));
+      loops.combine(grad + r * n, weight, x + r * n, out + r * n, n, static_cast<T>(rstd),
+                    static_cast<T>(slope), static_cast<T>(shift));
     }
   });
 }
 
 template <class T>
-void backward_affine(int64_t rows, int64_t n, const T* grad, const T* x, const T* means, const T* rstds, T* of_weight,
-                     T* of_bias) {
+void backward_affine(int64_t rows, int64_t n, const T* grad, const T* x, const T* means,
+                     const T* rstds, T* of_weight, T* of_bias) {
   std::fill_n(of_weight, n, T(0));
   std::fill_n(of_bias, n, T(0));
   // Columns go to threads: each adds its part of every row.
   const Unlocked unlocked(rows * n >= cpu::kGrain);
-  cpu::parallel(n, std::max<int64_t>(16, cpu::kGrain / (rows + 1)), [&](int64_t begin, int64_t end) {
-    for (int64_t r = 0; r < rows; ++r)
-      cpu::norm_loops<T>().accumulate(grad + r * n + begin, x + r * n + begin, end - begin, means[r], rstds[r],
-                                      of_weight + begin, of_bias + begin);
-  });
+  cpu::parallel(
+      n, std::max<int64_t>(16, cpu::kGrain / (rows + 1)), [&](int64_t begin, int64_t end) {
+        for (int64_t r = 0; r < rows; ++r)
+          cpu::norm_loops<T>().accumulate(grad + r * n + begin, x + r * n + begin, end - begin,
+                                          means[r], rstds[r], of_weight + begin, of_bias + begin);
+      });
 }
 
 }  // namespace
 
 namespace kernels {
 
-void layer_norm(const Tensor& input, const Dims& normalized_shape, const Tensor& weight, const Tensor& bias, double eps,
-                bool, Tensor& out, Tensor& mean, Tensor& rstd) {
+void layer_norm(const Tensor& input, const Dims& normalized_shape, const Tensor& weight,
+                const Tensor& bias, double eps, bool, Tensor& out, Tensor& mean, Tensor& rstd) {
   with_real("layer_norm", input.dtype(), [&]<class T>() {
     const Tensor x = as<T>(input), w = as<T>(weight), b = as<T>(bias);
     cpu::fill_contiguous(out, dtype_of<T>::value, [&](const Tensor& to) {
-      forward(mean.numel(), product(normalized_shape), x.data<T>(), data_or_null<T>(w), data_or_null<T>(b), eps,
-              to.data<T>(), mean.data<T>(), rstd.data<T>());
+      forward(mean.numel(), product(normalized_shape), x.data<T>(), data_or_null<T>(w),
+              data_or_null<T>(b), eps, to.data<T>(), mean.data<T>(), rstd.data<T>());
     });
   });
 }
 
-void _layer_norm_backward(const Tensor& grad_output, const Tensor& input, const Tensor& weight, const Tensor& mean,
-                          const Tensor& rstd, const Dims& normalized_shape, Tensor& of_input, Tensor& of_weight,
-                          Tensor& of_bias) {
+void _layer_norm_backward(const Tensor& grad_output, const Tensor& input, const Tensor& weight,
+                          const Tensor& mean, const Tensor& rstd, const Dims& normalized_shape,
+                          Tensor& of_input, Tensor& of_weight, Tensor& of_bias) {
   with_real("layer_norm", input.dtype(), [&]<class T>() {
     const int64_t rows = mean.numel(), n = product(normalized_shape);
     const Tensor g = as<T>(grad_output), x = as<T>(input), w = as<T>(weight);
     cpu::fill_contiguous(of_input, dtype_of<T>::value, [&](const Tensor& to) {
-      backward_input(rows, n, g.data<T>(), x.data<T>(), data_or_null<T>(w), mean.data<T>(), rstd.data<T>(), to.data<T>());
+      backward_input(rows, n, g.data<T>(), x.data<T>(), data_or_null<T>(w), mean.data<T>(),
+                     rstd.data<T>(), to.data<T>());
     });
-    backward_affine(rows, n, g.data<T>(), x.data<T>(), mean.data<T>(), rstd.data<T>(), of_weight.data<T>(),
-                    of_bias.data<T>());
+    backward_affine(rows, n, g.data<T>(), x.data<T>(), mean.data<T>(), rstd.data<T>(),
+                    of_weight.data<T>(), of_bias.data<T>());
   });
 }
 

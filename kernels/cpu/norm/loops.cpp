@@ -9,11 +9,11 @@
 #include "kernels/cpu/each_isa.h"
 
 namespace msa::cpu {
-#define MSA_NORM_LOOPS(T)                                              \
-  template <>                                                          \
-  const NormLoops<T>& norm_loops<T>() {                                \
+#define MSA_NORM_LOOPS(T)                                                   \
+  template <>                                                               \
+  const NormLoops<T>& norm_loops<T>() {                                     \
     static const NormLoops<T>* const chosen = MSA_CHOOSE(norm_loops_of<T>); \
-    return *chosen;                                                    \
+    return *chosen;                                                         \
   }
 MSA_NORM_LOOPS(float)
 MSA_NORM_LOOPS(double)
@@ -23,7 +23,8 @@ MSA_NORM_LOOPS(double)
 
 namespace norm {
 
-// Vectors sum in T over stretches short enough to lose nothing that shows; stretches add up in double.
+// Vectors sum in T over stretches short enough to lose nothing that shows; stretches add up in
+// double.
 constexpr int64_t kStretch = 1024;
 
 // The sum of f(offset, lanes) over n elements; lanes past the end must be zero.
@@ -80,7 +81,8 @@ TwoSums products(const T* grad, const T* weight, const T* x, int64_t n, double m
     return weight ? g * load_some(weight + i, lanes) : g;
   };
   return {sum_of<T>(n, scaled), sum_of<T>(n, [&](int64_t i, int lanes) {
-            const V<T> d = lanes == kLanes<T> ? load_lanes(x + i) - centre : distance(x + i, centre, lanes);
+            const V<T> d =
+                lanes == kLanes<T> ? load_lanes(x + i) - centre : distance(x + i, centre, lanes);
             return scaled(i, lanes) * d;
           })};
 }
@@ -94,7 +96,8 @@ void affine(const T* x, T* y, int64_t n, T scale, T shift, const T* weight, cons
 #pragma GCC ivdep
     for (int64_t i = 0; i < n; ++i) y[i] = (x[i] * scale + shift) * weight[i] + bias[i];
   } else {
-    for (int64_t i = 0; i < n; ++i) y[i] = (x[i] * scale + shift) * (weight ? weight[i] : T(1)) + (bias ? bias[i] : T(0));
+    for (int64_t i = 0; i < n; ++i)
+      y[i] = (x[i] * scale + shift) * (weight ? weight[i] : T(1)) + (bias ? bias[i] : T(0));
   }
 }
 
@@ -121,6 +124,7 @@ void accumulate(const T* grad, const T* x, int64_t n, T mean, T rstd, T* weights
 }  // namespace norm
 
 template <class T>
-inline constexpr NormLoops<T> norm_loops_of = {norm::sum<T>,    norm::squares<T>, norm::products<T>,
-                                               norm::affine<T>, norm::combine<T>, norm::accumulate<T>};
+inline constexpr NormLoops<T> norm_loops_of = {norm::sum<T>,      norm::squares<T>,
+                                               norm::products<T>, norm::affine<T>,
+                                               norm::combine<T>,  norm::accumulate<T>};
 #endif

@@ -1,5 +1,5 @@
-// The optimizers' arithmetic, one PyTorch operation after the other so that every rounding is the same:
-// add with alpha, lerp are fused multiply-adds there, addcmul and addcdiv are not.
+// The optimizers' arithmetic, one PyTorch operation after the other so that every rounding is the
+// same: add with alpha, lerp are fused multiply-adds there, addcmul and addcdiv are not.
 #ifndef MSA_ISA
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -10,11 +10,11 @@
 #include "kernels/cpu/each_isa.h"
 
 namespace msa::cpu {
-#define MSA_OPTIM_LOOPS(T)                                                \
-  template <>                                                             \
-  const OptimLoops<T>& optim_loops<T>() {                                 \
+#define MSA_OPTIM_LOOPS(T)                                                    \
+  template <>                                                                 \
+  const OptimLoops<T>& optim_loops<T>() {                                     \
     static const OptimLoops<T>* const chosen = MSA_CHOOSE(optim_loops_of<T>); \
-    return *chosen;                                                       \
+    return *chosen;                                                           \
   }
 MSA_OPTIM_LOOPS(float)
 MSA_OPTIM_LOOPS(double)
@@ -73,7 +73,8 @@ template <class T>
 void sgd(const SgdStep& s, T* param, const T* grad, T* buffer, int64_t n) {
   using A = Access<T>;
   using R = typename A::Real;
-  const V<R> decay = splat(static_cast<R>(s.weight_decay)), momentum = splat(static_cast<R>(s.momentum));
+  const V<R> decay = splat(static_cast<R>(s.weight_decay)),
+             momentum = splat(static_cast<R>(s.momentum));
   const V<R> fresh = splat(static_cast<R>(1 - s.dampening)), rate = splat(static_cast<R>(-s.lr));
   by_lanes<R>(n, [&](int64_t i, int lanes) {
     V<R> g = A::load(grad + i, lanes);
@@ -91,10 +92,12 @@ void sgd(const SgdStep& s, T* param, const T* grad, T* buffer, int64_t n) {
 }
 
 template <class T>
-void adam(const AdamStep& s, T* param, const T* grad, T* average, T* square, T* largest, int64_t n) {
+void adam(const AdamStep& s, T* param, const T* grad, T* average, T* square, T* largest,
+          int64_t n) {
   using A = Access<T>;
   using R = typename A::Real;
-  const V<R> decay = splat(static_cast<R>(s.weight_decay)), shrink = splat(static_cast<R>(s.shrink));
+  const V<R> decay = splat(static_cast<R>(s.weight_decay)),
+             shrink = splat(static_cast<R>(s.shrink));
   const R weight = static_cast<R>(1 - s.beta1);
   const bool near = weight < R(0.5) && weight > R(-0.5);
   const V<R> toward = splat(near ? weight : weight - 1);

@@ -12,28 +12,38 @@ namespace {
 template <class F>
 void with_floating(const char* op, DType dtype, F&& f) {
   switch (dtype) {
-    case DType::F32: return f.template operator()<float>();
-    case DType::F64: return f.template operator()<double>();
-    case DType::F16: return f.template operator()<f16>();
-    case DType::BF16: return f.template operator()<bf16>();
-    default: fail(ErrorKind::Runtime, op, ": parameters must be real floating-point tensors, but one is ", dtype, ".");
+    case DType::F32:
+      return f.template operator()<float>();
+    case DType::F64:
+      return f.template operator()<double>();
+    case DType::F16:
+      return f.template operator()<f16>();
+    case DType::BF16:
+      return f.template operator()<bf16>();
+    default:
+      fail(ErrorKind::Runtime, op, ": parameters must be real floating-point tensors, but one is ",
+           dtype, ".");
   }
 }
 
 // Elements that lie in the same order everywhere can be passed over as they are.
 bool same_order(const Tensor& param, const Tensor& other) {
-  return !other.defined() || (other.strides() == param.strides() && is_dense(param.sizes(), param.strides()));
+  return !other.defined() ||
+         (other.strides() == param.strides() && is_dense(param.sizes(), param.strides()));
 }
 
 void check(const char* op, const Tensor& param, const Tensor& other) {
-  MSA_REQUIRE(!other.defined() || (other.dtype() == param.dtype() && other.sizes() == param.sizes()), Runtime, op,
-              ": a parameter ", param, " came with a gradient or state ", other, "; they must agree.");
+  MSA_REQUIRE(
+      !other.defined() || (other.dtype() == param.dtype() && other.sizes() == param.sizes()),
+      Runtime, op, ": a parameter ", param, " came with a gradient or state ", other,
+      "; they must agree.");
 }
 
 // A contiguous stand-in for a tensor that is changed; written back when it goes.
 class InOrder {
  public:
-  InOrder(const Tensor& t, bool copy) : target_(t), used_(copy && t.defined() ? copied(t) : t), copied_(copy && t.defined()) {}
+  InOrder(const Tensor& t, bool copy)
+      : target_(t), used_(copy && t.defined() ? copied(t) : t), copied_(copy && t.defined()) {}
   ~InOrder() {
     if (copied_) copy_into(target_, used_);
     if (target_.defined()) target_.bump_version();
@@ -89,11 +99,12 @@ void adam_step(const AdamStep& step, const Tensor& param, const Tensor& grad, co
   const Tensor g = copy ? contiguous(grad) : grad;
   const InOrder p(param, copy), m(average, copy), v(square, copy), most(largest, copy);
   with_floating("adam_step", param.dtype(), [&]<class T>() {
-    T *const to = p.data<T>(), *const first = m.data<T>(), *const second = v.data<T>(), *const third = most.data<T>();
+    T *const to = p.data<T>(), *const first = m.data<T>(), *const second = v.data<T>(),
+             *const third = most.data<T>();
     const T* const gradient = g.data<T>();
     over_threads(param.numel(), [&](int64_t begin, int64_t end) {
-      optim_loops<T>().adam(step, to + begin, gradient + begin, first + begin, second + begin, from(third, begin),
-                            end - begin);
+      optim_loops<T>().adam(step, to + begin, gradient + begin, first + begin, second + begin,
+                            from(third, begin), end - begin);
     });
   });
 }

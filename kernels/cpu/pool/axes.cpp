@@ -14,8 +14,8 @@ PoolAxis sized_axis(int64_t in, int64_t out) {
   return axis;
 }
 
-PoolAxis window_axis(int64_t in, int64_t out, int64_t kernel, int64_t stride, int64_t padding, int64_t dilation,
-                     bool count_padding) {
+PoolAxis window_axis(int64_t in, int64_t out, int64_t kernel, int64_t stride, int64_t padding,
+                     int64_t dilation, bool count_padding) {
   PoolAxis axis = sized_axis(in, out);
   axis.step = dilation;
   axis.kernel = kernel;
@@ -26,7 +26,8 @@ PoolAxis window_axis(int64_t in, int64_t out, int64_t kernel, int64_t stride, in
     const int64_t start = o * stride - padding, stop = start + (kernel - 1) * dilation + 1;
     axis.begin[i] = start < 0 ? start + (-start + dilation - 1) / dilation * dilation : start;
     axis.end[i] = std::min(stop, in);
-    axis.count[i] = count_padding ? std::min(stop, in + padding) - start : axis.end[i] - axis.begin[i];
+    axis.count[i] =
+        count_padding ? std::min(stop, in + padding) - start : axis.end[i] - axis.begin[i];
     if (o == axis.whole_end && start >= 0 && stop <= in) ++axis.whole_end;
   }
   axis.whole_begin = std::min(axis.whole_begin, axis.whole_end);
@@ -46,14 +47,14 @@ PoolAxis adaptive_axis(int64_t in, int64_t out) {
 
 }  // namespace
 
-PoolShape window_shape(DimsView in, DimsView out, DimsView kernel, DimsView stride, DimsView padding,
-                       DimsView dilation, bool count_padding) {
+PoolShape window_shape(DimsView in, DimsView out, DimsView kernel, DimsView stride,
+                       DimsView padding, DimsView dilation, bool count_padding) {
   const size_t spatial = kernel.size(), lead = in.size() - spatial;
   PoolShape shape;
   shape.planes = product(in.first(lead));
   for (size_t d = 0; d < spatial; ++d)
-    shape.axes[3 - spatial + d] =
-        window_axis(in[lead + d], out[lead + d], kernel[d], stride[d], padding[d], dilation[d], count_padding);
+    shape.axes[3 - spatial + d] = window_axis(in[lead + d], out[lead + d], kernel[d], stride[d],
+                                              padding[d], dilation[d], count_padding);
   return shape;
 }
 
@@ -61,7 +62,8 @@ PoolShape adaptive_shape(DimsView in, DimsView out, size_t spatial) {
   const size_t lead = in.size() - spatial;
   PoolShape shape;
   shape.planes = product(in.first(lead));
-  for (size_t d = 0; d < spatial; ++d) shape.axes[3 - spatial + d] = adaptive_axis(in[lead + d], out[lead + d]);
+  for (size_t d = 0; d < spatial; ++d)
+    shape.axes[3 - spatial + d] = adaptive_axis(in[lead + d], out[lead + d]);
   return shape;
 }
 

@@ -24,8 +24,8 @@ struct PoolShape {
 };
 
 // Fixed windows over the last dimensions of `in`; `count_padding`: padding counts in averages.
-PoolShape window_shape(DimsView in, DimsView out, DimsView kernel, DimsView stride, DimsView padding,
-                       DimsView dilation, bool count_padding);
+PoolShape window_shape(DimsView in, DimsView out, DimsView kernel, DimsView stride,
+                       DimsView padding, DimsView dilation, bool count_padding);
 PoolShape adaptive_shape(DimsView in, DimsView out, size_t spatial);
 
 }  // namespace msa::cpu

@@ -6,11 +6,11 @@
 #include "kernels/cpu/each_isa.h"
 
 namespace msa::cpu {
-#define MSA_POOL_LOOPS(T)                                              \
-  template <>                                                          \
-  const PoolLoops<T>& pool_loops<T>() {                                \
+#define MSA_POOL_LOOPS(T)                                                   \
+  template <>                                                               \
+  const PoolLoops<T>& pool_loops<T>() {                                     \
     static const PoolLoops<T>* const chosen = MSA_CHOOSE(pool_loops_of<T>); \
-    return *chosen;                                                    \
+    return *chosen;                                                         \
   }
 MSA_POOL_LOOPS(float)
 MSA_POOL_LOOPS(double)
@@ -53,20 +53,24 @@ void max(const PoolShape& s, const T* in, T* out, int64_t* indices) {
       each_row(s, oz, oy, [&](int64_t row) {
         const auto edge = [&](int64_t from, int64_t to) {
           for (int64_t ox = from; ox < to; ++ox)
-            for (int64_t x = xb[ox]; x < xe[ox]; x += ax.step) take_larger(in[row + x], row + x, out[ox], indices[ox]);
+            for (int64_t x = xb[ox]; x < xe[ox]; x += ax.step)
+              take_larger(in[row + x], row + x, out[ox], indices[ox]);
         };
         edge(0, ax.whole_begin);
         for (int64_t k = 0; k < ax.kernel && ax.whole_begin < ax.whole_end; ++k) {
-          const int64_t first = row + xb[ax.whole_begin] + k * ax.step, n = ax.whole_end - ax.whole_begin;
+          const int64_t first = row + xb[ax.whole_begin] + k * ax.step,
+                        n = ax.whole_end - ax.whole_begin;
           const int64_t stride = ax.stride;
           T* best = out + ax.whole_begin;
           int64_t* index = indices + ax.whole_begin;
           if (stride == 2) {
 #pragma GCC ivdep
-            for (int64_t i = 0; i < n; ++i) take_larger(in[first + 2 * i], first + 2 * i, best[i], index[i]);
+            for (int64_t i = 0; i < n; ++i)
+              take_larger(in[first + 2 * i], first + 2 * i, best[i], index[i]);
           } else {
 #pragma GCC ivdep
-            for (int64_t i = 0; i < n; ++i) take_larger(in[first + stride * i], first + stride * i, best[i], index[i]);
+            for (int64_t i = 0; i < n; ++i)
+              take_larger(in[first + stride * i], first + stride * i, best[i], index[i]);
           }
         }
         edge(ax.whole_end, ax.out);
@@ -80,7 +84,9 @@ inline T divided(T sum, int64_t by) {
   return static_cast<T>(sum / static_cast<T>(by));
 }
 inline int64_t divisor(const PoolShape& s, int64_t oz, int64_t oy, int64_t ox) {
-  return s.divisor ? s.divisor : (&s.axes[0].count[0])[oz] * (&s.axes[1].count[0])[oy] * (&s.axes[2].count[0])[ox];
+  return s.divisor
+             ? s.divisor
+             : (&s.axes[0].count[0])[oz] * (&s.axes[1].count[0])[oy] * (&s.axes[2].count[0])[ox];
 }
 
 template <class T>
@@ -93,7 +99,8 @@ void average(const PoolShape& s, const T* in, T* out) {
       each_row(s, oz, oy, [&](int64_t row) {
         const auto edge = [&](int64_t from, int64_t to) {
           for (int64_t ox = from; ox < to; ++ox)
-            for (int64_t x = xb[ox]; x < xe[ox]; ++x) out[ox] = static_cast<T>(out[ox] + in[row + x]);
+            for (int64_t x = xb[ox]; x < xe[ox]; ++x)
+              out[ox] = static_cast<T>(out[ox] + in[row + x]);
         };
         edge(0, ax.whole_begin);
         for (int64_t k = 0; k < ax.kernel && ax.whole_begin < ax.whole_end; ++k) {
@@ -119,7 +126,8 @@ void average_backward(const PoolShape& s, const T* grad, T* out) {
       for (int64_t ox = 0; ox < ax.out; ++ox) {
         const T share = divided(grad[ox], divisor(s, oz, oy, ox));
         each_row(s, oz, oy, [&](int64_t row) {
-          for (int64_t x = xb[ox]; x < xe[ox]; ++x) out[row + x] = static_cast<T>(out[row + x] + share);
+          for (int64_t x = xb[ox]; x < xe[ox]; ++x)
+            out[row + x] = static_cast<T>(out[row + x] + share);
         });
       }
     }
@@ -129,5 +137,6 @@ void average_backward(const PoolShape& s, const T* grad, T* out) {
 }  // namespace pool
 
 template <class T>
-inline constexpr PoolLoops<T> pool_loops_of = {pool::max<T>, pool::average<T>, pool::average_backward<T>};
+inline constexpr PoolLoops<T> pool_loops_of = {pool::max<T>, pool::average<T>,
+                                               pool::average_backward<T>};
 #endif

@@ -1,4 +1,5 @@
-// Loops of softmax: along rows the lanes of a vector work on one row, across columns each on its own.
+// Loops of softmax: along rows the lanes of a vector work on one row, across columns each on its
+// own.
 #ifndef MSA_ISA
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -57,20 +58,27 @@ inline void row(const T* x, T* y, int64_t n) {
     return e;
   });
   const T scale = 1 / sum;
-  by_lanes<T>(n, [&](int64_t i, int lanes) { store_lanes(y + i, load_lanes(y + i, lanes) * scale, lanes); });
+  by_lanes<T>(n, [&](int64_t i, int lanes) {
+    store_lanes(y + i, load_lanes(y + i, lanes) * scale, lanes);
+  });
 }
 
 template <class T>
 inline void log_row(const T* x, T* y, int64_t n) {
   const T most = row_max(x, n);
-  const T sum = row_sum<T>(n, [&](int64_t i, int lanes) { return sleef::exp(load_lanes(x + i, lanes) - most); });
+  const T sum = row_sum<T>(
+      n, [&](int64_t i, int lanes) { return sleef::exp(load_lanes(x + i, lanes) - most); });
   const T log_sum = sleef::log(splat(sum))[0];
-  by_lanes<T>(n, [&](int64_t i, int lanes) { store_lanes(y + i, load_lanes(x + i, lanes) - most - log_sum, lanes); });
+  by_lanes<T>(n, [&](int64_t i, int lanes) {
+    store_lanes(y + i, load_lanes(x + i, lanes) - most - log_sum, lanes);
+  });
 }
 
 template <class T>
 inline void backward_row(const T* grad, const T* y, T* out, int64_t n) {
-  const T sum = row_sum<T>(n, [&](int64_t i, int lanes) { return load_lanes(grad + i, lanes) * load_lanes(y + i, lanes); });
+  const T sum = row_sum<T>(n, [&](int64_t i, int lanes) {
+    return load_lanes(grad + i, lanes) * load_lanes(y + i, lanes);
+  });
   by_lanes<T>(n, [&](int64_t i, int lanes) {
     store_lanes(out + i, (load_lanes(grad + i, lanes) - sum) * load_lanes(y + i, lanes), lanes);
   });
@@ -80,7 +88,8 @@ template <class T>
 inline void log_backward_row(const T* grad, const T* y, T* out, int64_t n) {
   const T sum = row_sum<T>(n, [&](int64_t i, int lanes) { return load_lanes(grad + i, lanes); });
   by_lanes<T>(n, [&](int64_t i, int lanes) {
-    store_lanes(out + i, load_lanes(grad + i, lanes) - sleef::exp(load_lanes(y + i, lanes)) * sum, lanes);
+    store_lanes(out + i, load_lanes(grad + i, lanes) - sleef::exp(load_lanes(y + i, lanes)) * sum,
+                lanes);
   });
 }
 
@@ -131,7 +140,8 @@ template <class T>
 inline void log_backward_columns(const Columns<T>& c, const T* grad, const T* y, T* out) {
   V<T> sum{};
   for (int64_t i = 0; i < c.n; ++i) sum += c.load(grad, i);
-  for (int64_t i = 0; i < c.n; ++i) c.store(out, i, c.load(grad, i) - sleef::exp(c.load(y, i)) * sum);
+  for (int64_t i = 0; i < c.n; ++i)
+    c.store(out, i, c.load(grad, i) - sleef::exp(c.load(y, i)) * sum);
 }
 
 // --- blocks -------------------------------------------------------------------------------------
@@ -143,35 +153,45 @@ inline void each(const SoftmaxBlocks<T>& b, Row&& on_row, Cols&& on_columns) {
     if (b.inner == 1) {
       on_row(base);
     } else {
-      by_lanes<T>(b.inner, [&](int64_t i, int lanes) { on_columns(Columns<T>{b.n, b.inner, lanes}, base + i); });
+      by_lanes<T>(b.inner, [&](int64_t i, int lanes) {
+        on_columns(Columns<T>{b.n, b.inner, lanes}, base + i);
+      });
     }
   }
 }
 
 template <class T>
 void forward(const SoftmaxBlocks<T>& b) {
-  each(b, [&](int64_t at) { row(b.first + at, b.out + at, b.n); },
-       [&](const Columns<T>& c, int64_t at) { columns(c, b.first + at, b.out + at); });
+  each(
+      b, [&](int64_t at) { row(b.first + at, b.out + at, b.n); },
+      [&](const Columns<T>& c, int64_t at) { columns(c, b.first + at, b.out + at); });
 }
 template <class T>
 void log_forward(const SoftmaxBlocks<T>& b) {
-  each(b, [&](int64_t at) { log_row(b.first + at, b.out + at, b.n); },
-       [&](const Columns<T>& c, int64_t at) { log_columns(c, b.first + at, b.out + at); });
+  each(
+      b, [&](int64_t at) { log_row(b.first + at, b.out + at, b.n); },
+      [&](const Columns<T>& c, int64_t at) { log_columns(c, b.first + at, b.out + at); });
 }
 template <class T>
 void backward(const SoftmaxBlocks<T>& b) {
-  each(b, [&](int64_t at) { backward_row(b.first + at, b.second + at, b.out + at, b.n); },
-       [&](const Columns<T>& c, int64_t at) { backward_columns(c, b.first + at, b.second + at, b.out + at); });
+  each(
+      b, [&](int64_t at) { backward_row(b.first + at, b.second + at, b.out + at, b.n); },
+      [&](const Columns<T>& c, int64_t at) {
+        backward_columns(c, b.first + at, b.second + at, b.out + at);
+      });
 }
 template <class T>
 void log_backward(const SoftmaxBlocks<T>& b) {
-  each(b, [&](int64_t at) { log_backward_row(b.first + at, b.second + at, b.out + at, b.n); },
-       [&](const Columns<T>& c, int64_t at) { log_backward_columns(c, b.first + at, b.second + at, b.out + at); });
+  each(
+      b, [&](int64_t at) { log_backward_row(b.first + at, b.second + at, b.out + at, b.n); },
+      [&](const Columns<T>& c, int64_t at) {
+        log_backward_columns(c, b.first + at, b.second + at, b.out + at);
+      });
 }
 
 }  // namespace softmax
 
 template <class T>
-inline constexpr SoftmaxLoops<T> softmax_loops = {softmax::forward<T>, softmax::log_forward<T>, softmax::backward<T>,
-                                                  softmax::log_backward<T>};
+inline constexpr SoftmaxLoops<T> softmax_loops = {softmax::forward<T>, softmax::log_forward<T>,
+                                                  softmax::backward<T>, softmax::log_backward<T>};
 #endif
