@@ -22,8 +22,8 @@ PyObject* exception_type(ErrorKind kind) {
       return PyExc_IndexError;
     case ErrorKind::NotImplemented:
       return PyExc_NotImplementedError;
-    case ErrorKind::OutOfMemory:
-      return out_of_memory_error;
+    case ErrorKind::OutOfMemory:  // PyTorch keeps its OutOfMemoryError for accelerators
+      return PyExc_RuntimeError;
     case ErrorKind::LinAlg:
       return linalg_error;
   }
