@@ -1,4 +1,5 @@
-// Lets a Python package be the backend of a device, and moves tensors' memory between devices that share it.
+// Lets a Python package be the backend of a device, and moves tensors' memory between devices that
+// share it.
 #include "bindings/backend.h"
 
 #include <algorithm>
@@ -18,12 +19,14 @@ const char* const kForms[] = {"function", "inplace", "out"};
 // How many leading arguments say something: those after are at their defaults.
 int given_count(const OpInfo& op, const Value* args) {
   int n = op.n_params;
-  while (n > 0 && op.params[n - 1].has_default && args[n - 1].same_plain(op.params[n - 1].default_value)) --n;
+  while (n > 0 && op.params[n - 1].has_default &&
+         args[n - 1].same_plain(op.params[n - 1].default_value))
+    --n;
   return n;
 }
 
-// handler(name, overload, form, args, n_given, callables) -> results. `form` is "function", "inplace" or
-// "out"; `callables` are the row's MindSpore names, best first.
+// handler(name, overload, form, args, n_given, callables) -> results. `form` is "function",
+// "inplace" or "out"; `callables` are the row's MindSpore names, best first.
 class PythonBackend final : public Backend {
  public:
   explicit PythonBackend(PyObject* handler) : handler_(Owned::borrow(handler)) {}
@@ -31,8 +34,9 @@ class PythonBackend final : public Backend {
   void call(const OpInfo& op, Form form, const Value* args, Results& results) override {
     Owned arguments = arguments_tuple(op, form, args);
     Owned callables = callables_of(op);
-    Owned given = checked(PyObject_CallFunction(handler_.get(), "sssOiO", op.name, op.overload, kForms[static_cast<int>(form)],
-                                                arguments.get(), given_count(op, args), callables.get()));
+    Owned given = checked(PyObject_CallFunction(handler_.get(), "sssOiO", op.name, op.overload,
+                                                kForms[static_cast<int>(form)], arguments.get(),
+                                                given_count(op, args), callables.get()));
     read_results(op, given.get(), results);
   }
 
@@ -72,11 +76,13 @@ PyObject* on_device(PyObject*, PyObject* args) {
     if (!PyArg_ParseTuple(args, "OO", &given, &where)) throw PythonError();
     MSA_REQUIRE(is_tensor(given), Type, "on_device takes a Tensor, got ", Py_TYPE(given)->tp_name);
     Device device;
-    MSA_REQUIRE(to_device(where, device), Type, "on_device takes a device, got ", Py_TYPE(where)->tp_name);
+    MSA_REQUIRE(to_device(where, device), Type, "on_device takes a device, got ",
+                Py_TYPE(where)->tp_name);
     const Tensor& t = tensor_of(given);
     auto* kept = new Ref<Storage>(t->storage);
-    Ref<Storage> shared = Storage::wrap(t->storage->data, t->storage->bytes, device,
-                                        [](void* context) { delete static_cast<Ref<Storage>*>(context); }, kept);
+    Ref<Storage> shared = Storage::wrap(
+        t->storage->data, t->storage->bytes, device,
+        [](void* context) { delete static_cast<Ref<Storage>*>(context); }, kept);
     return wrap(from_storage(std::move(shared), t.layout(), t.dtype()));
   });
 }
@@ -88,7 +94,9 @@ PyObject* call_row(const OpInfo& op, Form form, PyObject* const* args, Py_ssize_
   std::vector<PyObject*> values(args, args + n_params);
   Owned names = checked(PyTuple_New(n_named + (n_outputs > 0)));
   for (Py_ssize_t i = 0; i < n_named; ++i)
-    PyTuple_SET_ITEM(names.get(), i, checked(PyUnicode_InternFromString(op.params[op.n_positional + i].name)).release());
+    PyTuple_SET_ITEM(
+        names.get(), i,
+        checked(PyUnicode_InternFromString(op.params[op.n_positional + i].name)).release());
   Owned outputs;
   if (n_outputs > 0) {
     outputs = n_outputs == 1 ? Owned::borrow(args[n_params]) : checked(PyTuple_New(n_outputs));
@@ -100,7 +108,8 @@ PyObject* call_row(const OpInfo& op, Form form, PyObject* const* args, Py_ssize_
   Overload overload{&op, form == Form::Inplace ? Form::Inplace : Form::Function};
   Call call;
   Arguments given{nullptr, values.data(), n_params - n_named, names.get()};
-  MSA_REQUIRE(call.match(overload, given), Type, "call_operator: the arguments do not fit ", op.schema);
+  MSA_REQUIRE(call.match(overload, given), Type, "call_operator: the arguments do not fit ",
+              op.schema);
   Results results;
   boxed(op, call.form())(call.values(), results);
   return wrap_results(op, results);
@@ -119,14 +128,18 @@ PyObject* call_operator_by_name(PyObject*, PyObject* args) {
     };
     const OpInfo* op = find_op(text(0), text(1));
     MSA_REQUIRE(op, Runtime, "call_operator: the registry has no row ", text(0), ".", text(1));
-    Form form = text(2) == "function" ? Form::Function : text(2) == "inplace" ? Form::Inplace : Form::Out;
+    Form form = text(2) == "function"  ? Form::Function
+                : text(2) == "inplace" ? Form::Inplace
+                                       : Form::Out;
     return call_row(*op, form, &PyTuple_GET_ITEM(args, 3), n - 3);
   });
 }
 
 PyMethodDef functions[] = {
-    {"call_operator", call_operator_by_name, METH_VARARGS, "Calls one row of the registry by its own name."},
-    {"set_backend", set_python_backend, METH_VARARGS, "Makes a Python callable the backend of a device."},
+    {"call_operator", call_operator_by_name, METH_VARARGS,
+     "Calls one row of the registry by its own name."},
+    {"set_backend", set_python_backend, METH_VARARGS,
+     "Makes a Python callable the backend of a device."},
     {"on_device", on_device, METH_VARARGS, "The same memory as a tensor of another device."},
     {},
 };

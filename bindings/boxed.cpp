@@ -27,20 +27,33 @@ PyObject* floats_object(const std::vector<double>& values) {
 
 PyObject* value_object(const Value& v) {
   switch (v.tag()) {
-    case Value::Tag::None: return none();
-    case Value::Tag::Tensor: return checked(wrap(v.tensor())).release();
-    case Value::Tag::Tensors: return checked(wrap_tuple(v.tensors())).release();
+    case Value::Tag::None:
+      return none();
+    case Value::Tag::Tensor:
+      return checked(wrap(v.tensor())).release();
+    case Value::Tag::Tensors:
+      return checked(wrap_tuple(v.tensors())).release();
     case Value::Tag::Int:
     case Value::Tag::Float:
     case Value::Tag::Bool:
-    case Value::Tag::Complex: return checked(scalar_object(v.scalar())).release();
-    case Value::Tag::Dims: return dims_object(v.dims());
-    case Value::Tag::Floats: return floats_object(v.floats());
-    case Value::Tag::Str: return checked(PyUnicode_FromStringAndSize(v.str().data(), static_cast<Py_ssize_t>(v.str().size()))).release();
-    case Value::Tag::DType: return Py_NewRef(dtype_object(v.dtype()));
-    case Value::Tag::Device: return checked(device_object(v.device())).release();
-    case Value::Tag::Format: return Py_NewRef(memory_format_object(v.format()));
-    case Value::Tag::Generator: return none();  // only the core's own kernels draw from one
+    case Value::Tag::Complex:
+      return checked(scalar_object(v.scalar())).release();
+    case Value::Tag::Dims:
+      return dims_object(v.dims());
+    case Value::Tag::Floats:
+      return floats_object(v.floats());
+    case Value::Tag::Str:
+      return checked(PyUnicode_FromStringAndSize(v.str().data(),
+                                                 static_cast<Py_ssize_t>(v.str().size())))
+          .release();
+    case Value::Tag::DType:
+      return Py_NewRef(dtype_object(v.dtype()));
+    case Value::Tag::Device:
+      return checked(device_object(v.device())).release();
+    case Value::Tag::Format:
+      return Py_NewRef(memory_format_object(v.format()));
+    case Value::Tag::Generator:
+      return none();  // only the core's own kernels draw from one
   }
   __builtin_unreachable();
 }
@@ -60,14 +73,15 @@ void read_results(const OpInfo& op, PyObject* given, Results& results) {
     Owned items = checked(PySequence_Fast(given, "results"));
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items.get()); ++i) {
       PyObject* item = PySequence_Fast_GET_ITEM(items.get(), i);
-      MSA_REQUIRE(is_tensor(item), Type, op.name, ": result ", i, " of the Python handler is no Tensor but ", Py_TYPE(item)->tp_name);
+      MSA_REQUIRE(is_tensor(item), Type, op.name, ": result ", i,
+                  " of the Python handler is no Tensor but ", Py_TYPE(item)->tp_name);
       results.tensors.push_back(tensor_of(item));
     }
     return;
   }
   Scalar number;
-  MSA_REQUIRE(to_scalar(given, number), Type, op.name, ": the Python handler returned ", Py_TYPE(given)->tp_name,
-              "; wanted a Tensor, a number, None, or a tuple of tensors");
+  MSA_REQUIRE(to_scalar(given, number), Type, op.name, ": the Python handler returned ",
+              Py_TYPE(given)->tp_name, "; wanted a Tensor, a number, None, or a tuple of tensors");
   results.set(number);
 }
 

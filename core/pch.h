@@ -1,5 +1,5 @@
-// The precompiled header: the standard headers that nearly every source reads. Ours stay out, so that changing one of
-// them does not rebuild everything.
+// The precompiled header: the standard headers that nearly every source reads. Ours stay out, so
+// that changing one of them does not rebuild everything.
 #pragma once
 
 #include <algorithm>

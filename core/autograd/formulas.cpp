@@ -16,7 +16,8 @@ Tensor reduce_to(const Tensor& grad, const Dims& sizes, DType dtype) {
     size_t lead = out.sizes().size() - sizes.size();
     Dims dims;
     for (size_t i = 0; i < out.sizes().size(); ++i)
-      if (i < lead || (sizes[i - lead] == 1 && out.sizes()[i] != 1)) dims.push_back(static_cast<int64_t>(i));
+      if (i < lead || (sizes[i - lead] == 1 && out.sizes()[i] != 1))
+        dims.push_back(static_cast<int64_t>(i));
     if (!dims.empty()) out = ops::sum_dim(out, dims, true, {});
     if (lead) out = ops::view(out, sizes);
   }
@@ -26,7 +27,8 @@ Tensor reduce_to(const Tensor& grad, const Dims& sizes, DType dtype) {
 Tensor spread(const Tensor& grad, const Dims& sizes, const OptDims& dim, bool keepdim) {
   if (keepdim || sizes.empty()) return ops::expand(grad, sizes);
   Tensor out = grad;
-  for (int64_t d : reduced_dims("sum", dim, static_cast<int64_t>(sizes.size()))) out = ops::unsqueeze(out, d);
+  for (int64_t d : reduced_dims("sum", dim, static_cast<int64_t>(sizes.size())))
+    out = ops::unsqueeze(out, d);
   return ops::expand(out, sizes);
 }
 
@@ -50,7 +52,8 @@ Tensor permute_backward(const Tensor& grad, const Dims& dims) {
   return ops::permute(grad, inverse);
 }
 
-Tensor slice_backward(const Tensor& grad, const Dims& sizes, int64_t dim, OptInt start, OptInt end, int64_t step) {
+Tensor slice_backward(const Tensor& grad, const Dims& sizes, int64_t dim, OptInt start, OptInt end,
+                      int64_t step) {
   Tensor out = ops::zeros(sizes, grad.dtype(), grad.device());
   Tensor place = ops::slice(out, dim, start, end, step);
   ops::copy_(place, grad);
@@ -84,46 +87,57 @@ Tensor places(const Tensor& memory, const Dims& sizes, const Dims& strides, int6
 
 }  // namespace
 
-Tensor as_strided_backward(const Tensor& grad, const Dims& input_sizes, const Dims& input_strides, int64_t input_offset,
-                           const Dims& size, const Dims& stride, OptInt storage_offset) {
+Tensor as_strided_backward(const Tensor& grad, const Dims& input_sizes, const Dims& input_strides,
+                           int64_t input_offset, const Dims& size, const Dims& stride,
+                           OptInt storage_offset) {
   // The storage as both see it, from the first element that either reaches.
-  const int64_t offset = storage_offset.value_or(input_offset), first = std::min(offset, input_offset);
-  const int64_t length = std::max(offset + reach(size, stride), input_offset + reach(input_sizes, input_strides)) - first;
+  const int64_t offset = storage_offset.value_or(input_offset),
+                first = std::min(offset, input_offset);
+  const int64_t length =
+      std::max(offset + reach(size, stride), input_offset + reach(input_sizes, input_strides)) -
+      first;
   Tensor memory = ops::zeros({length}, grad.dtype(), grad.device());
   if (may_overlap_itself(size, stride)) {
-    memory = ops::index_add(memory, 0, places(memory, size, stride, offset - first), ops::reshape(grad, {-1}));
+    memory = ops::index_add(memory, 0, places(memory, size, stride, offset - first),
+                            ops::reshape(grad, {-1}));
   } else {
     Tensor place = ops::as_strided(memory, size, stride, offset - first);
     ops::copy_(place, grad);
   }
-  if (may_overlap_itself(input_sizes, input_strides)) {  // equal elements share what their memory got
+  if (may_overlap_itself(input_sizes,
+                         input_strides)) {  // equal elements share what their memory got
     Tensor index = places(memory, input_sizes, input_strides, input_offset - first);
-    Tensor uses = ops::index_add(ops::zeros_like(memory), 0, index, ops::ones(index.sizes(), grad.dtype(), grad.device()));
+    Tensor uses = ops::index_add(ops::zeros_like(memory), 0, index,
+                                 ops::ones(index.sizes(), grad.dtype(), grad.device()));
     memory = ops::div(memory, uses);
   }
   return ops::as_strided(memory, input_sizes, input_strides, input_offset - first);
 }
 
-Tensor diagonal_backward(const Tensor& grad, const Dims& sizes, int64_t offset, int64_t dim1, int64_t dim2) {
+Tensor diagonal_backward(const Tensor& grad, const Dims& sizes, int64_t offset, int64_t dim1,
+                         int64_t dim2) {
   Tensor out = ops::zeros(sizes, grad.dtype(), grad.device());
   Tensor place = ops::diagonal(out, offset, dim1, dim2);
   ops::copy_(place, grad);
   return out;
 }
 
-Tensor unfold_backward(const Tensor& grad, const Dims& sizes, int64_t dimension, int64_t size, int64_t step) {
+Tensor unfold_backward(const Tensor& grad, const Dims& sizes, int64_t dimension, int64_t size,
+                       int64_t step) {
   if (sizes.empty()) return ops::reshape(grad, sizes);
   Tensor out = ops::zeros(sizes, grad.dtype(), grad.device());
   int64_t dim = wrap_dim(dimension, static_cast<int64_t>(sizes.size()));
   int64_t last = (grad.size(dim) - 1) * step;  // where the last window begins
-  for (int64_t i = 0; i < size; ++i) {         // one element of each window at a time: these do not overlap
+  for (int64_t i = 0; i < size;
+       ++i) {  // one element of each window at a time: these do not overlap
     Tensor place = ops::slice(out, dim, i, i + last + 1, step);
     ops::add_(place, ops::select(grad, -1, i));
   }
   return out;
 }
 
-Tensor split_with_sizes_backward(const Grads& grads, const Dims& sizes, DType dtype, const Dims& split_sizes, int64_t dim) {
+Tensor split_with_sizes_backward(const Grads& grads, const Dims& sizes, DType dtype,
+                                 const Dims& split_sizes, int64_t dim) {
   Tensor out;
   int64_t start = 0;
   for (size_t i = 0; i < grads.size(); start += split_sizes[i++]) {
@@ -135,7 +149,8 @@ Tensor split_with_sizes_backward(const Grads& grads, const Dims& sizes, DType dt
   return out;
 }
 
-Tensor split_backward(const Grads& grads, const Dims& sizes, DType dtype, int64_t split_size, int64_t dim) {
+Tensor split_backward(const Grads& grads, const Dims& sizes, DType dtype, int64_t split_size,
+                      int64_t dim) {
   int64_t n = sizes[wrap_dim(dim, static_cast<int64_t>(sizes.size()))];
   Dims split_sizes;
   for (size_t i = 0; i < grads.size(); ++i)

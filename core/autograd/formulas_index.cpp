@@ -12,7 +12,8 @@ Tensor gather_backward(const Tensor& grad, const Dims& sizes, int64_t dim, const
   return ops::scatter_add(ops::zeros(sizes, grad.dtype(), grad.device()), dim, index, grad);
 }
 
-Tensor index_select_backward(const Tensor& grad, const Dims& sizes, int64_t dim, const Tensor& index) {
+Tensor index_select_backward(const Tensor& grad, const Dims& sizes, int64_t dim,
+                             const Tensor& index) {
   return ops::index_add(ops::zeros(sizes, grad.dtype(), grad.device()), dim, index, grad);
 }
 
@@ -22,7 +23,8 @@ TensorList cat_backward(const Tensor& grad, const std::vector<Dims>& sizes, int6
   for (const Dims& s : sizes) {
     bool skipped = s.size() == 1 && s[0] == 0;  // an empty vector joins anything
     int64_t length = skipped ? 0 : s[wrap_dim(dim, static_cast<int64_t>(s.size()))];
-    out.push_back(skipped ? ops::zeros(s, grad.dtype(), grad.device()) : ops::narrow(grad, dim, start, length));
+    out.push_back(skipped ? ops::zeros(s, grad.dtype(), grad.device())
+                          : ops::narrow(grad, dim, start, length));
     start += length;
   }
   return out;

@@ -49,8 +49,8 @@ template <class... Args>
 }
 
 // require(ok, kind, text...): throws unless ok.
-#define MSA_REQUIRE(ok, kind, ...)                      \
-  do {                                                  \
+#define MSA_REQUIRE(ok, kind, ...)                                                    \
+  do {                                                                                \
     if (__builtin_expect(!(ok), 0)) ::msa::fail(::msa::ErrorKind::kind, __VA_ARGS__); \
   } while (0)
 

@@ -47,7 +47,7 @@ class FreeLists {
 };
 
 // Gives a class operator new/delete on the free lists.
-#define MSA_FREE_LISTED                                                   \
+#define MSA_FREE_LISTED                                                     \
   static void* operator new(size_t n) { return ::msa::FreeLists::take(n); } \
   static void operator delete(void* p, size_t n) { ::msa::FreeLists::give(p, n); }
 

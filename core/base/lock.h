@@ -1,4 +1,5 @@
-// The core lock: whoever touches core objects holds it. With Python it is the GIL; without, nothing.
+// The core lock: whoever touches core objects holds it. With Python it is the GIL; without,
+// nothing.
 #pragma once
 
 namespace msa {

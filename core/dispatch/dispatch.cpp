@@ -21,12 +21,14 @@ const Tensor& Value::undefined_tensor() {
 }
 
 const OpInfo* find_op(std::string_view name, std::string_view overload) {
-  static const auto& by_name = [] {
-    auto& map = *new std::unordered_map<std::string, const OpInfo*>;
-    for (size_t i = 0; i < op_count; ++i)
-      map.emplace(cat(op_table[i]->name, '.', op_table[i]->overload), op_table[i]);
-    return std::cref(map);
-  }().get();
+  static const auto& by_name =
+      [] {
+        auto& map = *new std::unordered_map<std::string, const OpInfo*>;
+        for (size_t i = 0; i < op_count; ++i)
+          map.emplace(cat(op_table[i]->name, '.', op_table[i]->overload), op_table[i]);
+        return std::cref(map);
+      }()
+          .get();
   auto found = by_name.find(cat(name, '.', overload));
   return found == by_name.end() ? nullptr : found->second;
 }

@@ -36,7 +36,8 @@ struct ElementwiseOp {
   bool exact_other = false;
 };
 
-// `out`: null makes a new tensor; `inplace` means that out is the first input and may not change shape.
+// `out`: null makes a new tensor; `inplace` means that out is the first input and may not change
+// shape.
 Tensor run_elementwise(const ElementwiseOp& op, std::initializer_list<const Tensor*> inputs,
                        std::initializer_list<Scalar> params = {}, Tensor* out = nullptr,
                        bool inplace = false);

@@ -54,7 +54,12 @@ void pop_layer(Layer* layer) {
 }
 
 LayerCall::LayerCall(const OpInfo& op, Form form, const Value* args, Results& results)
-    : op(op), form(form), args(args), results(results), next_(stack.visible), at_call_(stack.visible) {}
+    : op(op),
+      form(form),
+      args(args),
+      results(results),
+      next_(stack.visible),
+      at_call_(stack.visible) {}
 
 void LayerCall::proceed() {
   size_t i = next_;
@@ -83,7 +88,8 @@ void set_backend(DeviceKind kind, Backend* backend) { backends[static_cast<int>(
 
 Backend& backend_of(DeviceKind kind) {
   Backend* backend = backends[static_cast<int>(kind)];
-  MSA_REQUIRE(backend, Runtime, "device ", device_name(kind), " is not available here: install MindSpore and import ",
+  MSA_REQUIRE(backend, Runtime, "device ", device_name(kind),
+              " is not available here: install MindSpore and import ",
               "ms_adapter.mindspore, or use device 'cpu'");
   return *backend;
 }

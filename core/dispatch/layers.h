@@ -7,8 +7,8 @@ namespace msa {
 
 enum class Form : uint8_t { Function, Inplace, Out };
 
-// The call as a layer sees it. `proceed()` runs the next layer, or the operator; a layer may call it
-// several times, or not at all and fill `results` itself.
+// The call as a layer sees it. `proceed()` runs the next layer, or the operator; a layer may call
+// it several times, or not at all and fill `results` itself.
 class LayerCall {
  public:
   LayerCall(const OpInfo& op, Form form, const Value* args, Results& results);
@@ -19,7 +19,7 @@ class LayerCall {
   void proceed();
 
  private:
-  size_t next_;          // layers below this index come after the running one
+  size_t next_;           // layers below this index come after the running one
   const size_t at_call_;  // the same when the operator was called
 };
 

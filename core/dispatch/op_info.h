@@ -5,14 +5,26 @@
 namespace msa {
 
 enum class ArgType : uint8_t {
-  Tensor, Tensors, Scalar, Int, Float, Bool, Dims, Floats, Str, DType, Device, Format, Generator,
+  Tensor,
+  Tensors,
+  Scalar,
+  Int,
+  Float,
+  Bool,
+  Dims,
+  Floats,
+  Str,
+  DType,
+  Device,
+  Format,
+  Generator,
   Layout  // an Int: 0 is torch.strided
 };
 
 struct Param {
   const char* name;
   ArgType type;
-  bool optional;       // None is accepted ("Tensor?")
+  bool optional;  // None is accepted ("Tensor?")
   bool keyword_only;
   bool has_default;
   bool number_as_tensor;  // a Python number becomes a 0-d wrapped tensor here
@@ -30,14 +42,14 @@ struct OpInfo {
   const char* schema;
   const Param* params;
   uint8_t n_params, n_positional;
-  uint8_t n_results;         // outputs that `out=` takes
-  Boxed call;                // functional; null if the row has only an in-place form
-  Boxed call_inplace;        // args[0] is changed; null if the row has none
-  Boxed call_out;            // args: params, then the outputs; null if none
+  uint8_t n_results;                // outputs that `out=` takes
+  Boxed call;                       // functional; null if the row has only an in-place form
+  Boxed call_inplace;               // args[0] is changed; null if the row has none
+  Boxed call_out;                   // args: params, then the outputs; null if none
   const char* const* result_names;  // of torch.return_types, null for a plain tensor or tuple
-  const char* node_name;     // "AddBackward0", null when not differentiable
-  const char* const* ms;     // MindSpore callables to try, best first; null-terminated
-  bool python_bool, python_float;  // how a Scalar result is shown
+  const char* node_name;            // "AddBackward0", null when not differentiable
+  const char* const* ms;            // MindSpore callables to try, best first; null-terminated
+  bool python_bool, python_float;   // how a Scalar result is shown
   uint16_t id;
   bool composed = false;  // runs other rows: layers of level Innermost see those instead
 };

@@ -1,4 +1,5 @@
-// Finds the backend that a boxed call belongs to: the device of its first tensor or its device argument.
+// Finds the backend that a boxed call belongs to: the device of its first tensor or its device
+// argument.
 #include "core/dispatch/packed.h"
 
 namespace msa {
@@ -7,7 +8,8 @@ Backend& backend_for(const Value* args, size_t n) {
   auto foreign = [](Device d) { return !d.is_cpu() && !d.is_meta(); };
   for (size_t i = 0; i < n; ++i) {
     const Value& v = args[i];
-    if (v.tag() == Value::Tag::Tensor && foreign(v.tensor().device())) return backend_of(v.tensor().device().kind);
+    if (v.tag() == Value::Tag::Tensor && foreign(v.tensor().device()))
+      return backend_of(v.tensor().device().kind);
     if (v.tag() == Value::Tag::Device && foreign(v.device())) return backend_of(v.device().kind);
     if (v.tag() == Value::Tag::Tensors)
       for (const Tensor& t : v.tensors())

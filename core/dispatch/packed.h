@@ -39,9 +39,15 @@ class Packed {
   void add(Generator* g) { values_[n_++] = Value(g); }
   void add_scalar(const Scalar& s) {
     switch (s.kind()) {
-      case Scalar::Kind::Bool: values_[n_] = Value(s.to_int() != 0); break;
-      case Scalar::Kind::Int: values_[n_] = Value(s.to_int()); break;
-      case Scalar::Kind::Float: values_[n_] = Value(s.to_double()); break;
+      case Scalar::Kind::Bool:
+        values_[n_] = Value(s.to_int() != 0);
+        break;
+      case Scalar::Kind::Int:
+        values_[n_] = Value(s.to_int());
+        break;
+      case Scalar::Kind::Float:
+        values_[n_] = Value(s.to_double());
+        break;
       case Scalar::Kind::Complex:
         complexes_[n_] = s.to_complex();
         values_[n_] = Value(&complexes_[n_]);
@@ -77,9 +83,8 @@ R unpack_results(Results& r) {
   } else if constexpr (std::is_void_v<R>) {
     return;
   } else {
-    return [&]<size_t... I>(std::index_sequence<I...>) {
-      return R(std::move(r.tensors[I])...);
-    }(std::make_index_sequence<std::tuple_size_v<R>>());
+    return [&]<size_t... I>(std::index_sequence<I...>) { return R(std::move(r.tensors[I])...); }
+    (std::make_index_sequence<std::tuple_size_v<R>>());
   }
 }
 
@@ -91,7 +96,8 @@ template <class R, class... T>
   if (layered) {
     call_layered(*op_table[id], form, packed.values(), results);
   } else {
-    backend_for(packed.values(), op_table[id]->n_params).call(*op_table[id], form, packed.values(), results);
+    backend_for(packed.values(), op_table[id]->n_params)
+        .call(*op_table[id], form, packed.values(), results);
   }
   return unpack_results<R>(results);
 }

@@ -7,7 +7,7 @@ namespace msa {
 struct ThreadState {
   bool grad_enabled = true;
   bool inference_mode = false;
-  bool layers_active = false;   // the one word that every call tests
+  bool layers_active = false;  // the one word that every call tests
   bool anomaly = false;
   bool anomaly_check_nan = true;
 };
@@ -17,7 +17,9 @@ extern constinit thread_local ThreadState thread_state;
 
 class GradMode {  // scope guard
  public:
-  explicit GradMode(bool enabled) : before_(thread_state.grad_enabled) { thread_state.grad_enabled = enabled; }
+  explicit GradMode(bool enabled) : before_(thread_state.grad_enabled) {
+    thread_state.grad_enabled = enabled;
+  }
   ~GradMode() { thread_state.grad_enabled = before_; }
   GradMode(const GradMode&) = delete;
   GradMode& operator=(const GradMode&) = delete;

@@ -12,7 +12,20 @@ namespace msa {
 class Value {
  public:
   enum class Tag : uint8_t {
-    None, Tensor, Tensors, Int, Float, Bool, Complex, Dims, Floats, Str, DType, Device, Format, Generator
+    None,
+    Tensor,
+    Tensors,
+    Int,
+    Float,
+    Bool,
+    Complex,
+    Dims,
+    Floats,
+    Str,
+    DType,
+    Device,
+    Format,
+    Generator
   };
 
   constexpr Value() : int_(0) {}
@@ -34,27 +47,39 @@ class Value {
   bool is_none() const { return tag_ == Tag::None; }
 
   // Typed reads, used by generated thunks; the parser has already checked the type.
-  const Tensor& tensor() const { return is_none() ? undefined_tensor() : *static_cast<const Tensor*>(pointer_); }
-  Tensor& mutable_tensor() const { return *const_cast<Tensor*>(static_cast<const Tensor*>(pointer_)); }
+  const Tensor& tensor() const {
+    return is_none() ? undefined_tensor() : *static_cast<const Tensor*>(pointer_);
+  }
+  Tensor& mutable_tensor() const {
+    return *const_cast<Tensor*>(static_cast<const Tensor*>(pointer_));
+  }
   const TensorList& tensors() const { return *static_cast<const TensorList*>(pointer_); }
   int64_t integer() const { return int_; }
   double real() const { return tag_ == Tag::Float ? float_ : static_cast<double>(int_); }
   bool boolean() const { return int_ != 0; }
   Scalar scalar() const {
     switch (tag_) {
-      case Tag::Float: return Scalar(float_);
-      case Tag::Bool: return Scalar(int_ != 0);
-      case Tag::Complex: return Scalar(*static_cast<const c128*>(pointer_));
-      default: return Scalar(int_);
+      case Tag::Float:
+        return Scalar(float_);
+      case Tag::Bool:
+        return Scalar(int_ != 0);
+      case Tag::Complex:
+        return Scalar(*static_cast<const c128*>(pointer_));
+      default:
+        return Scalar(int_);
     }
   }
   const Dims& dims() const { return *static_cast<const Dims*>(pointer_); }
-  const std::vector<double>& floats() const { return *static_cast<const std::vector<double>*>(pointer_); }
+  const std::vector<double>& floats() const {
+    return *static_cast<const std::vector<double>*>(pointer_);
+  }
   std::string_view str() const { return *static_cast<const std::string_view*>(pointer_); }
   DType dtype() const { return static_cast<DType>(int_); }
   Device device() const { return device_; }
   MemoryFormat format() const { return static_cast<MemoryFormat>(int_); }
-  Generator* generator() const { return is_none() ? nullptr : static_cast<Generator*>(const_cast<void*>(pointer_)); }
+  Generator* generator() const {
+    return is_none() ? nullptr : static_cast<Generator*>(const_cast<void*>(pointer_));
+  }
 
   // Equal without looking behind pointers: enough to tell an argument at its default.
   bool same_plain(const Value& o) const {

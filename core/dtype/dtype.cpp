@@ -7,13 +7,13 @@
 namespace msa {
 
 const DTypeInfo dtype_infos[kDTypes] = {
-    {"bool", 1, false, false, false},    {"uint8", 1, false, false, false},
-    {"int8", 1, false, false, true},     {"uint16", 2, false, false, false},
-    {"int16", 2, false, false, true},    {"uint32", 4, false, false, false},
-    {"int32", 4, false, false, true},    {"uint64", 8, false, false, false},
-    {"int64", 8, false, false, true},    {"float16", 2, true, false, true},
-    {"bfloat16", 2, true, false, true},  {"float32", 4, true, false, true},
-    {"float64", 8, true, false, true},   {"complex64", 8, false, true, true},
+    {"bool", 1, false, false, false},      {"uint8", 1, false, false, false},
+    {"int8", 1, false, false, true},       {"uint16", 2, false, false, false},
+    {"int16", 2, false, false, true},      {"uint32", 4, false, false, false},
+    {"int32", 4, false, false, true},      {"uint64", 8, false, false, false},
+    {"int64", 8, false, false, true},      {"float16", 2, true, false, true},
+    {"bfloat16", 2, true, false, true},    {"float32", 4, true, false, true},
+    {"float64", 8, true, false, true},     {"complex64", 8, false, true, true},
     {"complex128", 16, false, true, true},
 };
 
@@ -24,8 +24,10 @@ DType default_ = DType::F32;
 DType promote_integers(DType a, DType b) {
   auto barebones = [](DType t) { return is_barebones_unsigned(t); };
   if (barebones(a) || barebones(b)) {
-    MSA_REQUIRE(false, Runtime, "Promotion for uint16, uint32, uint64 types is not supported, attempted to promote ",
-                a, " and ", b, "; convert one with .to() first");
+    MSA_REQUIRE(
+        false, Runtime,
+        "Promotion for uint16, uint32, uint64 types is not supported, attempted to promote ", a,
+        " and ", b, "; convert one with .to() first");
   }
   if (a == DType::U8 || b == DType::U8) {
     DType other = a == DType::U8 ? b : a;
@@ -72,10 +74,14 @@ void set_default_dtype(DType t) { default_ = t; }
 
 DType Scalar::natural_dtype() const {
   switch (kind_) {
-    case Kind::Bool: return DType::Bool;
-    case Kind::Int: return DType::I64;
-    case Kind::Float: return default_;
-    case Kind::Complex: return msa::to_complex(default_);
+    case Kind::Bool:
+      return DType::Bool;
+    case Kind::Int:
+      return DType::I64;
+    case Kind::Float:
+      return default_;
+    case Kind::Complex:
+      return msa::to_complex(default_);
   }
   __builtin_unreachable();
 }

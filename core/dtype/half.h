@@ -17,8 +17,9 @@ struct bf16 {
   bf16() = default;
   bf16(float v) {
     uint32_t u = std::bit_cast<uint32_t>(v);
-    bits = (u & 0x7fffffffu) > 0x7f800000u ? 0x7fc0  // NaN stays NaN
-                                           : static_cast<uint16_t>((u + 0x7fffu + ((u >> 16) & 1u)) >> 16);
+    bits = (u & 0x7fffffffu) > 0x7f800000u
+               ? 0x7fc0  // NaN stays NaN
+               : static_cast<uint16_t>((u + 0x7fffu + ((u >> 16) & 1u)) >> 16);
   }
   operator float() const { return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16); }
 };
@@ -27,7 +28,8 @@ inline f16::operator float() const {
   uint32_t sign = static_cast<uint32_t>(bits & 0x8000u) << 16, rest = bits & 0x7fffu;
   if (rest >= 0x7c00u) return std::bit_cast<float>(sign | 0x7f800000u | (rest & 0x3ffu) << 13);
   if (rest < 0x400u)  // subnormal: exact in float
-    return std::bit_cast<float>(sign | std::bit_cast<uint32_t>(static_cast<float>(rest) * 0x1p-24f));
+    return std::bit_cast<float>(sign |
+                                std::bit_cast<uint32_t>(static_cast<float>(rest) * 0x1p-24f));
   return std::bit_cast<float>(sign | ((rest << 13) + 0x38000000u));
 }
 

@@ -22,14 +22,15 @@ Scalar as_scalar(T v) {
   }
 }
 
-// Whether a real part lies in the range of T; infinities and NaN do where T has them. Unsigned types
-// take the negatives of what they hold, as wrapped values.
+// Whether a real part lies in the range of T; infinities and NaN do where T has them. Unsigned
+// types take the negatives of what they hold, as wrapped values.
 template <class T>
 bool fits(const Scalar& v) {
   if constexpr (std::is_same_v<T, bool>) {
     return true;
   } else if constexpr (std::is_same_v<T, c64> || std::is_same_v<T, c128>) {
-    return fits<typename T::value_type>(v.to_double()) && fits<typename T::value_type>(v.to_complex().imag());
+    return fits<typename T::value_type>(v.to_double()) &&
+           fits<typename T::value_type>(v.to_complex().imag());
   } else if constexpr (std::is_integral_v<T>) {
     using Limits = std::numeric_limits<T>;
     if (v.is_integral()) {
@@ -55,17 +56,20 @@ bool fits(const Scalar& v) {
 bool fits(const Scalar& v, DType dtype) {
   switch (dtype) {
 #define MSA_FITS(E, T) \
-  case DType::E: return fits<T>(v);
+  case DType::E:       \
+    return fits<T>(v);
     MSA_FOR_EACH_DTYPE(MSA_FITS)
 #undef MSA_FITS
-    case DType::Count: break;
+    case DType::Count:
+      break;
   }
   return false;
 }
 }  // namespace
 
 void store_checked(const Scalar& value, DType dtype, void* element) {
-  bool drops = value.is_complex() && !is_complex(dtype) && dtype != DType::Bool && value.to_complex().imag() != 0;
+  bool drops = value.is_complex() && !is_complex(dtype) && dtype != DType::Bool &&
+               value.to_complex().imag() != 0;
   MSA_REQUIRE(!drops && fits(value, dtype), Runtime, "value cannot be converted to type ", dtype,
               " without overflow: ", value);
   store_scalar(value, dtype, element);
@@ -73,15 +77,16 @@ void store_checked(const Scalar& value, DType dtype, void* element) {
 
 void store_scalar(const Scalar& value, DType dtype, void* element) {
   switch (dtype) {
-#define MSA_STORE(E, T)               \
-  case DType::E: {                    \
-    T v = value.to<T>();              \
+#define MSA_STORE(E, T)                 \
+  case DType::E: {                      \
+    T v = value.to<T>();                \
     std::memcpy(element, &v, sizeof v); \
-    return;                           \
+    return;                             \
   }
     MSA_FOR_EACH_DTYPE(MSA_STORE)
 #undef MSA_STORE
-    case DType::Count: break;
+    case DType::Count:
+      break;
   }
 }
 
@@ -95,7 +100,8 @@ Scalar load_scalar(DType dtype, const void* element) {
   }
     MSA_FOR_EACH_DTYPE(MSA_LOAD)
 #undef MSA_LOAD
-    case DType::Count: break;
+    case DType::Count:
+      break;
   }
   __builtin_unreachable();
 }

@@ -13,7 +13,8 @@ constexpr int kOrder4[] = {1, 3, 2, 0};
 constexpr int kOrder5[] = {1, 4, 3, 2, 0};
 
 std::span<const int> channels_last_order(size_t ndim) {
-  MSA_REQUIRE(ndim == 4 || ndim == 5, Runtime, "channels_last needs a 4-d tensor, channels_last_3d a 5-d one; got ", ndim,
+  MSA_REQUIRE(ndim == 4 || ndim == 5, Runtime,
+              "channels_last needs a 4-d tensor, channels_last_3d a 5-d one; got ", ndim,
               " dimensions");
   return ndim == 4 ? std::span<const int>(kOrder4) : std::span<const int>(kOrder5);
 }
@@ -35,8 +36,8 @@ Dims broadcast_slow(std::string_view who, DimsView a, DimsView b) {
   size_t lead = a.size() - b.size();
   for (size_t i = 0; i < b.size(); ++i) {
     int64_t x = a[lead + i], y = b[i];
-    MSA_REQUIRE(x == y || x == 1 || y == 1, Runtime, who, ": cannot broadcast ", a, " with ", b, ": dim ", lead + i,
-                " is ", x, " and ", y);
+    MSA_REQUIRE(x == y || x == 1 || y == 1, Runtime, who, ": cannot broadcast ", a, " with ", b,
+                ": dim ", lead + i, " is ", x, " and ", y);
     if (x == 1) out[lead + i] = y;
   }
   return out;
@@ -177,8 +178,8 @@ Dims expanded_strides(DimsView from_sizes, DimsView from_strides, DimsView to) {
 
 int64_t wrap_dim(int64_t dim, int64_t ndim) {
   int64_t n = std::max<int64_t>(ndim, 1);
-  MSA_REQUIRE(dim >= -n && dim < n, Index, "Dimension out of range (expected to be in range of [", -n, ", ", n - 1,
-              "], but got ", dim, ")");
+  MSA_REQUIRE(dim >= -n && dim < n, Index, "Dimension out of range (expected to be in range of [",
+              -n, ", ", n - 1, "], but got ", dim, ")");
   return dim < 0 ? dim + n : dim;
 }
 
@@ -187,7 +188,8 @@ Dims infer_sizes(DimsView sizes, int64_t numel) {
   int64_t known = 1, free = -1;
   for (size_t i = 0; i < sizes.size(); ++i) {
     if (sizes[i] == -1) {
-      MSA_REQUIRE(free < 0, Runtime, "only one dimension can be inferred: shape ", sizes, " has several -1");
+      MSA_REQUIRE(free < 0, Runtime, "only one dimension can be inferred: shape ", sizes,
+                  " has several -1");
       free = static_cast<int64_t>(i);
     } else {
       MSA_REQUIRE(sizes[i] >= 0, Runtime, "invalid shape dimension ", sizes[i], " in ", sizes);

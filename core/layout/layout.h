@@ -10,7 +10,8 @@ namespace msa {
 
 enum class MemoryFormat : uint8_t { Contiguous, Preserve, ChannelsLast, ChannelsLast3d };
 
-// A view of a storage: sizes and strides in elements, `offset` in elements from the storage's start.
+// A view of a storage: sizes and strides in elements, `offset` in elements from the storage's
+// start.
 struct Layout {
   Dims sizes, strides;
   int64_t offset = 0;
@@ -21,12 +22,12 @@ Dims contiguous_strides(DimsView sizes);
 Dims channels_last_strides(DimsView sizes);  // 4-d or 5-d
 bool is_contiguous(DimsView sizes, DimsView strides);
 bool is_channels_last(DimsView sizes, DimsView strides);
-bool is_dense(DimsView sizes, DimsView strides);        // non-overlapping and without holes
+bool is_dense(DimsView sizes, DimsView strides);  // non-overlapping and without holes
 // A dimension repeats its elements (stride 0): the overlap that PyTorch refuses to write to.
 bool is_expanded(DimsView sizes, DimsView strides);
 bool may_overlap_itself(DimsView sizes, DimsView strides);  // false: each element has one index
-// Dimensions from the innermost to the outermost, by the strides of one or several operands that all
-// have one stride for each size; ties keep the order of the sizes.
+// Dimensions from the innermost to the outermost, by the strides of one or several operands that
+// all have one stride for each size; ties keep the order of the sizes.
 Dims stride_order(DimsView sizes, std::span<const DimsView> strides);
 // Strides of a dense result "as the input": PyTorch's empty_like with preserve_format.
 Dims preserved_strides(DimsView sizes, DimsView strides);

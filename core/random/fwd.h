@@ -3,6 +3,6 @@
 #include "core/base/ref.h"
 
 namespace msa {
-struct Generator;                     // core/random/generator.h, counted
-using OptGenerator = Generator*;      // borrowed; null: the default generator
+struct Generator;                 // core/random/generator.h, counted
+using OptGenerator = Generator*;  // borrowed; null: the default generator
 }  // namespace msa

@@ -52,8 +52,9 @@ SizeClass size_class(size_t bytes) {
 }
 
 [[noreturn]] void out_of_memory(size_t bytes) {
-  fail(ErrorKind::OutOfMemory, "cannot allocate ", bytes, " bytes (", static_cast<double>(bytes) / (1 << 30),
-       " GiB) on cpu: ", cache().used_bytes, " bytes are in use; free tensors or use smaller ones");
+  fail(ErrorKind::OutOfMemory, "cannot allocate ", bytes, " bytes (",
+       static_cast<double>(bytes) / (1 << 30), " GiB) on cpu: ", cache().used_bytes,
+       " bytes are in use; free tensors or use smaller ones");
 }
 
 }  // namespace

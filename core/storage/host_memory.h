@@ -1,4 +1,5 @@
-// Which devices beside cpu keep their tensors in host memory, so that the core may allocate it for them.
+// Which devices beside cpu keep their tensors in host memory, so that the core may allocate it for
+// them.
 #pragma once
 #include "core/storage/device.h"
 

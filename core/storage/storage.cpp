@@ -1,13 +1,12 @@
 // Storages: a header and few bytes share one free-listed block, more bytes come from the allocator.
 #include "core/storage/storage.h"
 
-#include "core/storage/host_memory.h"
-
 #include <algorithm>
 #include <cstring>
 #include <new>
 
 #include "core/base/error.h"
+#include "core/storage/host_memory.h"
 
 namespace msa {
 namespace {
@@ -36,7 +35,9 @@ bool host_memory[static_cast<int>(DeviceKind::Count)] = {true};  // cpu
 
 }  // namespace
 
-void set_host_memory(DeviceKind kind, bool in_host_memory) { host_memory[static_cast<int>(kind)] = in_host_memory; }
+void set_host_memory(DeviceKind kind, bool in_host_memory) {
+  host_memory[static_cast<int>(kind)] = in_host_memory;
+}
 bool in_host_memory(Device device) { return host_memory[static_cast<int>(device.kind)]; }
 
 Ref<Storage> Storage::make(size_t bytes, Device device) {
@@ -52,7 +53,8 @@ Ref<Storage> Storage::make(size_t bytes, Device device) {
   return Ref<Storage>(s);
 }
 
-Ref<Storage> Storage::wrap(void* data, size_t bytes, Device device, void (*deleter)(void*), void* context) {
+Ref<Storage> Storage::wrap(void* data, size_t bytes, Device device, void (*deleter)(void*),
+                           void* context) {
   Storage* s = new_block(0);
   s->data = data;
   s->bytes = bytes;
@@ -71,8 +73,9 @@ void Storage::destroy(Storage* s) {
 }
 
 void Storage::resize(size_t new_bytes) {
-  MSA_REQUIRE(resizable, Runtime, "Trying to resize storage that is not resizable: its ", bytes,
-              " bytes belong to someone else (NumPy, DLPack, shared memory); clone() the tensor first");
+  MSA_REQUIRE(
+      resizable, Runtime, "Trying to resize storage that is not resizable: its ", bytes,
+      " bytes belong to someone else (NumPy, DLPack, shared memory); clone() the tensor first");
   if (new_bytes == bytes) return;
   if (device.is_cpu()) {
     void* bigger = allocate_bytes(new_bytes);

@@ -26,10 +26,10 @@ struct VersionCounter : Counted {
 struct TensorImpl : Counted {
   MSA_FREE_LISTED
   DType dtype = DType::F32;
-  bool wrapped_number = false;  // made from a Python number: weak in promotion
-  bool contiguous = true;       // kept in step with sizes and strides
-  bool inference = false;       // made under inference_mode
-  bool python_dispatch = false; // a subclass that wants __torch_dispatch__
+  bool wrapped_number = false;   // made from a Python number: weak in promotion
+  bool contiguous = true;        // kept in step with sizes and strides
+  bool inference = false;        // made under inference_mode
+  bool python_dispatch = false;  // a subclass that wants __torch_dispatch__
   int64_t numel = 0;
   int64_t offset = 0;  // elements
   Dims sizes, strides;
@@ -70,14 +70,20 @@ class Tensor {
   bool is_contiguous(MemoryFormat format) const;
   Layout layout() const { return {impl_->sizes, impl_->strides, impl_->offset}; }
 
-  void* data() const { return static_cast<char*>(impl_->storage->data) + impl_->offset * item_bytes(); }
+  void* data() const {
+    return static_cast<char*>(impl_->storage->data) + impl_->offset * item_bytes();
+  }
   template <class T>
   T* data() const {
     return static_cast<T*>(data());
   }
 
-  uint32_t version() const { return impl_->own_version ? impl_->own_version->value : impl_->storage->version; }
-  void bump_version() const { ++(impl_->own_version ? impl_->own_version->value : impl_->storage->version); }
+  uint32_t version() const {
+    return impl_->own_version ? impl_->own_version->value : impl_->storage->version;
+  }
+  void bump_version() const {
+    ++(impl_->own_version ? impl_->own_version->value : impl_->storage->version);
+  }
   bool same_storage(const Tensor& o) const { return impl_->storage == o.impl_->storage; }
 
   // Autograd's view of the tensor (core/autograd/meta.h has the rest).

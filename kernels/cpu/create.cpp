@@ -32,12 +32,14 @@ void arange_of(const Scalar& start, const Scalar& step, Tensor& out) {
 // Counted from both ends, so that the last number is `end` itself.
 template <class T>
 void linspace_of(const Scalar& start, const Scalar& end, Tensor& out) {
-  using Number = std::conditional_t<std::is_integral_v<T>, double, std::conditional_t<sizeof(T) == 2, float, T>>;
+  using Number = std::conditional_t<std::is_integral_v<T>, double,
+                                    std::conditional_t<sizeof(T) == 2, float, T>>;
   auto from = start.to<Number>(), to = end.to<Number>();
   int64_t n = out.numel();
   Number by = n > 1 ? (to - from) / static_cast<Number>(n - 1) : Number(0);
   generate<T>(out, [=](int64_t i) {
-    Number value = i < n / 2 ? from + by * static_cast<Number>(i) : to - by * static_cast<Number>(n - 1 - i);
+    Number value =
+        i < n / 2 ? from + by * static_cast<Number>(i) : to - by * static_cast<Number>(n - 1 - i);
     return n == 1 ? from : value;
   });
 }
@@ -50,33 +52,40 @@ void empty_strided(const Dims&, const Dims&, OptDType, OptDevice, Tensor&) {}
 
 void ones(const Dims&, OptDType, OptDevice, Tensor& out0) { fill_(out0, 1); }
 void ones_like(const Tensor&, OptDType, OptDevice, OptFormat, Tensor& out0) { fill_(out0, 1); }
-void full(const Dims&, const Scalar& fill_value, OptDType, OptDevice, Tensor& out0) { fill_(out0, fill_value); }
-void full_like(const Tensor&, const Scalar& fill_value, OptDType, OptDevice, OptFormat, Tensor& out0) {
+void full(const Dims&, const Scalar& fill_value, OptDType, OptDevice, Tensor& out0) {
+  fill_(out0, fill_value);
+}
+void full_like(const Tensor&, const Scalar& fill_value, OptDType, OptDevice, OptFormat,
+               Tensor& out0) {
   fill_(out0, fill_value);
 }
 
-void arange_start_step(const Scalar& start, const Scalar&, const Scalar& step, OptDType, OptDevice, Tensor& out0) {
+void arange_start_step(const Scalar& start, const Scalar&, const Scalar& step, OptDType, OptDevice,
+                       Tensor& out0) {
   switch (out0.dtype()) {
-#define MSA_ARANGE(E, T) \
-  case DType::E: \
-    if constexpr (DType::E != DType::Bool && DType::E < DType::C64) return arange_of<T>(start, step, out0); \
+#define MSA_ARANGE(E, T)                                            \
+  case DType::E:                                                    \
+    if constexpr (DType::E != DType::Bool && DType::E < DType::C64) \
+      return arange_of<T>(start, step, out0);                       \
     break;
     MSA_FOR_EACH_DTYPE(MSA_ARANGE)
 #undef MSA_ARANGE
-    case DType::Count: break;
+    case DType::Count:
+      break;
   }
   fail(ErrorKind::NotImplemented, "arange: not implemented for ", out0.dtype());
 }
 
 void linspace(const Scalar& start, const Scalar& end, int64_t, OptDType, OptDevice, Tensor& out0) {
   switch (out0.dtype()) {
-#define MSA_LINSPACE(E, T) \
-  case DType::E: \
+#define MSA_LINSPACE(E, T)                                                          \
+  case DType::E:                                                                    \
     if constexpr (DType::E != DType::Bool) return linspace_of<T>(start, end, out0); \
     break;
     MSA_FOR_EACH_DTYPE(MSA_LINSPACE)
 #undef MSA_LINSPACE
-    case DType::Count: break;
+    case DType::Count:
+      break;
   }
   fail(ErrorKind::NotImplemented, "linspace: not implemented for ", out0.dtype());
 }

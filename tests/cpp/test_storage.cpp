@@ -21,7 +21,9 @@ std::string message_of(ErrorKind kind, F&& f) {
   return "";
 }
 
-bool mentions(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+bool mentions(const std::string& text, std::string_view part) {
+  return text.find(part) != std::string::npos;
+}
 
 }  // namespace
 
@@ -55,11 +57,21 @@ TEST_CASE("every size gets at least what it asks for, at most an eighth more") {
 }
 
 TEST_CASE("memory that cannot be had is an error that names the size") {
-  std::string text = message_of(ErrorKind::OutOfMemory, [] { empty(Dims{int64_t{1} << 50}, DType::F32); });
+  std::string text =
+      message_of(ErrorKind::OutOfMemory, [] { empty(Dims{int64_t{1} << 50}, DType::F32); });
   CHECK(mentions(text, "4503599627370496 bytes"));
-  CHECK(mentions(message_of(ErrorKind::Runtime, [] { empty(Dims{int64_t{1} << 40, int64_t{1} << 40}, DType::F32); }), "overflow"));
-  CHECK(mentions(message_of(ErrorKind::Runtime, [] { empty(Dims{2, -1}, DType::F32); }), "negative dimension -1"));
-  Tensor after = empty(Dims{4}, DType::F32);  // the next request is served as if nothing had happened
+  CHECK(mentions(message_of(ErrorKind::Runtime,
+                            [] {
+                              empty(Dims{int64_t{1} << 40, int64_t{1} << 40}, DType::F32);
+                            }),
+                 "overflow"));
+  CHECK(mentions(message_of(ErrorKind::Runtime,
+                            [] {
+                              empty(Dims{2, -1}, DType::F32);
+                            }),
+                 "negative dimension -1"));
+  Tensor after =
+      empty(Dims{4}, DType::F32);  // the next request is served as if nothing had happened
   CHECK(after.data() != nullptr);
 }
 
@@ -82,7 +94,8 @@ TEST_CASE("memory of others is given back to them and never resized") {
   int freed = 0;
   char room[8];
   {
-    Ref<Storage> s = Storage::wrap(room, 8, {}, [](void* count) { ++*static_cast<int*>(count); }, &freed);
+    Ref<Storage> s = Storage::wrap(
+        room, 8, {}, [](void* count) { ++*static_cast<int*>(count); }, &freed);
     CHECK(mentions(message_of(ErrorKind::Runtime, [&] { s->resize(16); }), "not resizable"));
     Tensor t = from_storage(s, {{2}, {1}, 0}, DType::F32);
     s.reset();
@@ -102,7 +115,11 @@ TEST_CASE("meta tensors have sizes and no memory") {
 
 TEST_CASE("a layout may not leave its storage") {
   Tensor t = empty(Dims{3}, DType::F32);
-  CHECK(mentions(message_of(ErrorKind::Runtime, [&] { alias(t, {{3}, {2}, 0}); }), "storage size of 20"));
+  CHECK(mentions(message_of(ErrorKind::Runtime,
+                            [&] {
+                              alias(t, {{3}, {2}, 0});
+                            }),
+                 "storage size of 20"));
   message_of(ErrorKind::Runtime, [&] { alias(t, {{2}, {1}, -1}); });
   message_of(ErrorKind::Runtime, [&] { alias(t, {{2, 2}, {INT64_MAX, INT64_MAX}, 0}); });
   CHECK(alias(t, {{0, 9}, {1, 1}, 3}).numel() == 0);

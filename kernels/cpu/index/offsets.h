@@ -1,4 +1,5 @@
-// Positions as byte offsets: indexing kernels add up lists of these instead of walking N dimensions.
+// Positions as byte offsets: indexing kernels add up lists of these instead of walking N
+// dimensions.
 #pragma once
 #include <vector>
 
@@ -16,11 +17,16 @@ struct Pair128 {
 template <class F>
 void for_item_type(size_t item_bytes, F&& f) {
   switch (item_bytes) {
-    case 1: return f(uint8_t{});
-    case 2: return f(uint16_t{});
-    case 4: return f(uint32_t{});
-    case 8: return f(uint64_t{});
-    default: return f(Pair128{});
+    case 1:
+      return f(uint8_t{});
+    case 2:
+      return f(uint16_t{});
+    case 4:
+      return f(uint32_t{});
+    case 8:
+      return f(uint64_t{});
+    default:
+      return f(Pair128{});
   }
 }
 
@@ -29,10 +35,12 @@ template <class F>
 void for_dtype(DType dtype, F&& f) {
   switch (dtype) {
 #define MSA_CASE(E, T) \
-  case DType::E: return f(T{});
+  case DType::E:       \
+    return f(T{});
     MSA_FOR_EACH_DTYPE(MSA_CASE)
 #undef MSA_CASE
-    case DType::Count: break;
+    case DType::Count:
+      break;
   }
 }
 

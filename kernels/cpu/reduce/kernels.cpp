@@ -1,6 +1,5 @@
 // The reduction rows' kernels: each picks a reducer and hands it to the driver.
 #include "generated/kernels_reduce.h"
-
 #include "kernels/cpu/contiguous.h"
 #include "kernels/cpu/reduce/reduce.h"
 
