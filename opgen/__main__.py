@@ -52,6 +52,9 @@ def main() -> int:
         print("\n".join(str(args.out / name) for name in files if name.endswith(".cpp")))
         return 0
     args.out.mkdir(parents=True, exist_ok=True)
+    for path in args.out.iterdir():  # of an earlier run: a source that still includes it must not compile
+        if path.name not in files:
+            path.unlink()
     for name, text in files.items():
         path = args.out / name
         if not path.exists() or path.read_text() != text:

@@ -1,6 +1,7 @@
 """Reads ops/*.toml into rows and checks what can be checked without looking at formulas."""
 from __future__ import annotations
 
+import re
 import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,6 +12,10 @@ from .schema import Param, RegistryError, Schema, cpp_word, parse
 FIELDS = {"schema", "kind", "dtype", "shape", "layout", "body", "forms", "namespace", "alias", "gradient", "node", "save",
           "results", "doc", "ms", "opmath", "inplace", "loops", "exact_other"}
 KINDS = {"elementwise", "kernel", "view", "compose"}
+ONLY_FOR = {"dtype": {"elementwise", "view"}, "loops": {"elementwise"}, "exact_other": {"elementwise"},
+            "shape": {"kernel"}, "inplace": {"kernel"}, "save": {"kernel"}, "layout": {"view"},
+            "body": {"compose"}, "opmath": {"compose"}}
+LISTS = ("forms", "namespace", "alias", "results", "save", "ms")
 FORMS = {"method", "inplace", "out", "no_function", "inplace_function"}
 DTYPE_RULES = {"promote": "Promote", "promote_float": "PromoteFloat", "compare": "Compare", "to_real": "ToReal",
                "float": "Float"}
@@ -61,6 +66,12 @@ class Row:
     @property
     def tensors(self) -> list[Param]:
         return [p for p in self.params if p.is_tensor]
+
+    @property
+    def like(self) -> str | None:
+        """The parameter whose sizes and strides the result has, where the shape rule is `like(parameter)`."""
+        match = re.fullmatch(r"like\((\w+)\)", self.fields.get("shape") or "")
+        return match.group(1) if match else None
 
     def has(self, form: str) -> bool:
         return form in self.fields.get("forms", [])
@@ -115,31 +126,74 @@ def read_row(place: str, number: int, fields: dict[str, Any]) -> Row:
     if not isinstance(text, str):
         raise RegistryError(f"{place}: row {number}: no schema")
     try:
+        for name in LISTS:
+            given = fields.get(name, [])
+            if not isinstance(given, list) or not all(isinstance(item, str) for item in given):
+                raise RegistryError(f"{name} is a list of strings, such as {name} = [\"...\"]")
         row = Row(place, parse(text), fields)
-        row.save = [tuple(item.split(" ", 1)) for item in fields.get("save", [])]  # type: ignore[misc]
+        row.save = [saved(item) for item in fields.get("save", [])]
     except RegistryError as err:
         raise RegistryError(f"{place}: row {number} '{text}': {err}") from None
     check(row)
     return row
 
 
+def saved(item: str) -> tuple[str, str]:
+    kind, _, name = item.partition(" ")
+    if kind != "Tensor" or not name.isidentifier():
+        raise RegistryError(f"save: '{item}' is not 'Tensor name'")
+    return kind, name
+
+
 def check(row: Row) -> None:
+    check_fields(row)
+    check_kind(row)
+    check_gradient(row)
+    if row.has("method") and not (row.schema.params and row.schema.params[0].type in ("Tensor", "Tensor[]")):
+        raise row.fault("a method needs a Tensor as its first parameter")
+    for name in row.fields.get("results", []):
+        if not name.isidentifier():
+            raise row.fault(f"result name '{name}' is no identifier")
+    if row.results and len(row.results) != len(row.schema.results):
+        raise row.fault(f"{len(row.results)} result names for {len(row.schema.results)} results")
+
+
+def check_fields(row: Row) -> None:
     if unknown := set(row.fields) - FIELDS:
         raise row.fault(f"unknown field {sorted(unknown)}")
     if row.kind not in KINDS:
         raise row.fault(f"kind '{row.kind}' is none of {sorted(KINDS)}")
+    for name in row.fields:
+        if row.kind not in ONLY_FOR.get(name, KINDS):
+            kinds = sorted(ONLY_FOR[name])
+            raise row.fault(f"'{name}' means nothing in a row of kind '{row.kind}', only in {kinds}")
     if unknown := set(row.fields.get("forms", [])) - FORMS:
         raise row.fault(f"unknown form {sorted(unknown)}")
-    if row.kind == "elementwise" and row.dtype not in DTYPE_RULES:
-        raise row.fault(f"dtype '{row.dtype}' is none of {sorted(DTYPE_RULES)}")
-    if row.kind == "kernel" and not row.shape and not row.inplace_only:
-        raise row.fault("a kernel row needs a shape rule")
-    if row.kind == "view" and not row.layout:
-        raise row.fault("a view row needs a layout function")
-    if row.kind == "view" and row.dtype not in (None, "real", "complex"):
-        raise row.fault(f"a view's dtype is 'real' or 'complex', not '{row.dtype}'")
-    if row.has("method") and not (row.schema.params and row.schema.params[0].type in ("Tensor", "Tensor[]")):
-        raise row.fault("a method needs a Tensor as its first parameter")
+
+
+def check_kind(row: Row) -> None:
+    if row.kind == "elementwise":
+        if row.dtype not in DTYPE_RULES:
+            raise row.fault(f"dtype '{row.dtype}' is none of {sorted(DTYPE_RULES)}")
+        if row.schema.results != ["Tensor"]:
+            raise row.fault("an elementwise row has one Tensor as its result")
+    elif row.kind == "kernel":
+        if not row.shape and not row.inplace_only:
+            raise row.fault("a kernel row needs a shape rule")
+        if row.like and row.like not in {p.name for p in row.tensors}:
+            raise row.fault(f"shape 'like({row.like})' names no Tensor parameter of the schema")
+        if row.fields.get("inplace", "direct") != "direct":
+            raise row.fault(f"inplace '{row.inplace}' is not 'direct'")
+    elif row.kind == "view":
+        if not row.layout:
+            raise row.fault("a view row needs a layout function")
+        if row.dtype not in (None, "real", "complex"):
+            raise row.fault(f"a view's dtype is 'real' or 'complex', not '{row.dtype}'")
+        if row.has("out"):
+            raise row.fault("a view has no out form: it writes nothing")
+
+
+def check_gradient(row: Row) -> None:
     gradient = row.fields.get("gradient")
     if gradient is None and row.kind != "compose":
         raise row.fault("gradient missing: give formulas, or declare it \"none\" or \"missing\"")
@@ -149,11 +203,6 @@ def check(row: Row) -> None:
     for key in row.gradients:
         if wrong := [k for k in key.replace(" ", "").split(",") if k not in named]:
             raise row.fault(f"gradient.{key}: '{wrong[0]}' is not a Tensor parameter of the schema")
-    for name in row.fields.get("results", []):
-        if not name.isidentifier():
-            raise row.fault(f"result name '{name}' is no identifier")
-    if row.results and len(row.results) != len(row.schema.results):
-        raise row.fault(f"{len(row.results)} result names for {len(row.schema.results)} results")
 
 
 def duplicates(rows: list[Row]) -> list[str]:

@@ -129,13 +129,13 @@ torch.ones(2)._version
 x=torch.ones(2) ;; x.add_(1) ;; x._version
 torch.ones(2).is_leaf
 (torch.ones(2,requires_grad=True)*2).is_leaf
-x=torch.ones(2,requires_grad=True)*2 ;; x.requires_grad=False
-x=torch.ones(2,dtype=torch.int64) ;; x.requires_grad=True
+x=torch.ones(2,requires_grad=True)*2 ;; x.requires_grad=False ;; x.requires_grad
+x=torch.ones(2,dtype=torch.int64) ;; x.requires_grad=True ;; x
 x=torch.ones(2,dtype=torch.int64) ;; x.requires_grad_()
-x=torch.ones(2) ;; x.grad=torch.ones(3)
-x=torch.ones(2) ;; x.grad=5
-x=torch.ones(2) ;; x.grad=torch.ones(2,dtype=torch.float64)
-x=torch.ones(2) ;; x.grad=x
+x=torch.ones(2) ;; x.grad=torch.ones(3) ;; x.grad
+x=torch.ones(2) ;; x.grad=5 ;; x.grad
+x=torch.ones(2) ;; x.grad=torch.ones(2,dtype=torch.float64) ;; x.grad
+x=torch.ones(2) ;; x.grad=x ;; x.grad is x
 x=torch.ones(2,requires_grad=True) ;; x.add_(1)
 x=torch.ones(4) ;; x.data=torch.zeros(2) ;; x
 torch.ones(2,3).foo
@@ -165,6 +165,25 @@ torch.ones(2,3).view(4)
 torch.ones(2,3).view()
 torch.ones(2,3).view(2.5)
 torch.ones(2,3).view(size=(6,))
+torch.logaddexp(torch.tensor([torch.inf,-torch.inf,torch.inf,torch.nan,1.,-torch.inf]),torch.tensor([torch.inf,-torch.inf,-torch.inf,1.,torch.nan,2.]))
+torch.logaddexp(torch.tensor([1000.,-1000.]),torch.tensor([999.,-1000.]))
+torch.logaddexp(torch.tensor([torch.inf+0j,-torch.inf+1j,1+2j]),torch.tensor([torch.inf+0j,-torch.inf+0j,-torch.inf+0j]))
+torch.logaddexp(torch.ones(2,dtype=torch.int64),torch.ones(2,dtype=torch.int64))
+torch.mode(torch.tensor([3,1,2,1,2,3,2,1]))
+torch.mode(torch.tensor([[3.,1.],[1.,1.],[3.,2.]]),0,True)
+torch.mode(torch.tensor([torch.nan,torch.nan,1.,1.]))
+torch.mode(torch.tensor(2.),keepdim=True)
+torch.mode(torch.ones(2,0))
+torch.mode(torch.ones(2,0),0)
+torch.mode(torch.ones(2,3),5)
+torch.mode(torch.ones(2,dtype=torch.complex64))
+torch.arange(12.).view(3,4).view(torch.int32)
+torch.arange(12.).view(3,4).view(dtype=torch.int16)
+torch.arange(12.).view(3,4)[1:].view(torch.float64)
+torch.arange(12.).view(3,4).t().view(torch.int32)
+torch.arange(12.).view(3,4).t().view(torch.int16)
+torch.arange(12.).view(3,4)[:,1:3].view(torch.float64)
+torch.ones(2,requires_grad=True).view(torch.int32).requires_grad
 torch.ones(2,3).permute(1,0)
 torch.ones(2,3).permute((1,0))
 torch.ones(2,3).permute(dims=(1,0))
@@ -244,7 +263,7 @@ torch.Tensor('a')
 hash(torch.float32)==hash(torch.float32)
 isinstance(hash(torch.ones(2)),int)
 torch.ones(2) in [1]
-x=torch.ones(2) ;; del x[0]
+x=torch.ones(2) ;; del x[0] ;; x
 x=torch.ones(2) ;; x.__class__.__name__
 torch.ones(2,2).untyped_storage().nbytes()
 torch.ones(2).is_set_to(torch.ones(2))

@@ -33,6 +33,8 @@ def outcome(module: object, call: str) -> tuple[str, object]:
             for statement in statements:
                 exec(statement, names)
             return "gives", described(eval(expression, names))
+        except (NameError, SyntaxError):  # a slip in the case itself
+            raise
         except Exception as error:
             return "raises", type(error).__name__
 

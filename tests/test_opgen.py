@@ -50,6 +50,27 @@ FAULTS = {
         'kind = "elementwise"\ndtype = "promote"\ngradient = {',
         'kind = "elementwise"\ncolour = "red"\ndtype = "promote"\ngradient = {',
     ),
+    "'shape' means nothing in a row of kind 'elementwise'": (
+        'dtype = "promote"\n',
+        'dtype = "promote"\nshape = "like(input)"\n',
+    ),
+    "an elementwise row has one Tensor": (
+        '"double(Tensor input) -> Tensor"',
+        '"double(Tensor input) -> (Tensor, Tensor)"',
+    ),
+    "forms is a list of strings": ('dtype = "promote"\n', 'dtype = "promote"\nforms = "method"\n'),
+    "'like(inptu)' names no Tensor parameter": (
+        'kind = "elementwise"\ndtype = "promote"\n',
+        'kind = "kernel"\nshape = "like(inptu)"\n',
+    ),
+    "'mask' is not 'Tensor name'": (
+        'kind = "elementwise"\ndtype = "promote"\n',
+        'kind = "kernel"\nshape = "like(input)"\nsave = ["mask"]\n',
+    ),
+    "a view has no out form": (
+        'kind = "elementwise"\ndtype = "promote"\n',
+        'kind = "view"\nlayout = "alias"\nforms = ["out"]\n',
+    ),
     "outside the formula language": ('"grad * 2"', '"[x for x in grad]"'),
 }
 

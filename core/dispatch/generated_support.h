@@ -58,10 +58,6 @@ void copy_into(Tensor& self, const Tensor& result);
 void change_layout(Tensor& self, const Layout& layout, const Ref<Node>& node);
 // Rows whose shape depends on data cannot run on meta tensors.
 void require_data(const char* op, Device device);
-inline OutSpec with_output_dtype(OutSpec spec, DType dtype) {
-  spec.dtype = dtype;
-  return spec;
-}
 
 // The dtype of a view that takes complex numbers apart, or joins pairs of reals.
 DType viewed_dtype_real(const char* op, DType dtype);

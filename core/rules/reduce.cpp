@@ -12,7 +12,8 @@ Dims reduced_dims(std::string_view op, const OptDims& dim, int64_t ndim) {
   } else {
     for (int64_t d : *dim) {
       int64_t w = wrap_dim(d, ndim);
-      MSA_REQUIRE(!named[w], Runtime, op, ": dim ", w, " appears multiple times in the list of dims ", *dim);
+      MSA_REQUIRE(!named[w], Runtime, op, ": dim ", w,
+                  " appears multiple times in the list of dims ", *dim);
       named.set(w);
     }
   }
@@ -43,7 +44,8 @@ DType sum_dtype(const Tensor& input, OptDType dtype) {
 
 DType mean_dtype(const Tensor& input, OptDType dtype) {
   DType out = dtype.value_or(input.dtype());
-  MSA_REQUIRE(is_inexact(out), Runtime, "mean: could not infer output dtype. Input dtype must be either a floating point or ",
+  MSA_REQUIRE(is_inexact(out), Runtime,
+              "mean: could not infer output dtype. Input dtype must be either a floating point or ",
               "complex dtype. Got: ", out, "; convert with .float(), or pass dtype=");
   return out;
 }
@@ -52,10 +54,20 @@ DType mean_dtype(const Tensor& input, OptDType dtype) {
 void check_not_empty(std::string_view op, const Tensor& input, const OptDims& dim) {
   if (input.numel() != 0) return;
   if (!dim || dim->empty())
-    fail(ErrorKind::Runtime, op, ": Expected reduction dim to be specified for input.numel() == 0. Specify the reduction ",
+    fail(ErrorKind::Runtime, op,
+         ": Expected reduction dim to be specified for input.numel() == 0. Specify the reduction ",
          "dim with the 'dim' argument.");
   for (int64_t d : *dim)
-    MSA_REQUIRE(input.size(d) != 0, Index, op, ": Expected reduction dim ", d, " to have non-zero size.");
+    MSA_REQUIRE(input.size(d) != 0, Index, op, ": Expected reduction dim ", d,
+                " to have non-zero size.");
+}
+
+// One element of each line along `dim`, and where it stood.
+std::array<OutSpec, 2> selected_with_index(std::string_view op, const Tensor& input, int64_t dim,
+                                           bool keepdim) {
+  check_not_empty(op, input, Dims{dim});
+  Dims sizes = reduced_sizes(input.sizes(), reduced_dims(op, Dims{dim}, input.dim()), keepdim);
+  return {OutSpec{sizes, input.dtype()}, OutSpec{sizes, DType::I64}};
 }
 
 }  // namespace
@@ -70,17 +82,21 @@ OutSpec sum_dim(const Tensor& input, const OptDims& dim, bool keepdim, OptDType 
 OutSpec mean(const Tensor& input, OptDType dtype) { return {{}, mean_dtype(input, dtype)}; }
 
 OutSpec mean_dim(const Tensor& input, const OptDims& dim, bool keepdim, OptDType dtype) {
-  return {reduced_sizes(input.sizes(), reduced_dims("mean", dim, input.dim()), keepdim), mean_dtype(input, dtype)};
+  return {reduced_sizes(input.sizes(), reduced_dims("mean", dim, input.dim()), keepdim),
+          mean_dtype(input, dtype)};
 }
 
 OutSpec prod_dim(const Tensor& input, int64_t dim, bool keepdim, OptDType dtype) {
   return sum_dim(input, Dims{dim}, keepdim, dtype);
 }
 
-OutSpec any(const Tensor& input) { return {{}, input.dtype() == DType::U8 ? DType::U8 : DType::Bool}; }
+OutSpec any(const Tensor& input) {
+  return {{}, input.dtype() == DType::U8 ? DType::U8 : DType::Bool};
+}
 
 OutSpec any_dim(const Tensor& input, const OptDims& dim, bool keepdim) {
-  return {reduced_sizes(input.sizes(), reduced_dims("any", dim, input.dim()), keepdim), any(input).dtype};
+  return {reduced_sizes(input.sizes(), reduced_dims("any", dim, input.dim()), keepdim),
+          any(input).dtype};
 }
 
 OutSpec extreme(const Tensor& input) {
@@ -90,30 +106,37 @@ OutSpec extreme(const Tensor& input) {
 
 OutSpec extreme_over(const Tensor& input, const Dims& dim, bool keepdim) {
   check_not_empty("amax, amin", input, dim);
-  return {reduced_sizes(input.sizes(), reduced_dims("amax, amin", dim, input.dim()), keepdim), input.dtype()};
+  return {reduced_sizes(input.sizes(), reduced_dims("amax, amin", dim, input.dim()), keepdim),
+          input.dtype()};
 }
 
 std::array<OutSpec, 2> extreme_dim(const Tensor& input, int64_t dim, bool keepdim) {
-  check_not_empty("max, min", input, Dims{dim});
-  Dims sizes = reduced_sizes(input.sizes(), reduced_dims("max, min", Dims{dim}, input.dim()), keepdim);
-  return {OutSpec{sizes, input.dtype()}, OutSpec{sizes, DType::I64}};
+  return selected_with_index("max, min", input, dim, keepdim);
+}
+
+std::array<OutSpec, 2> mode(const Tensor& input, int64_t dim, bool keepdim) {
+  return selected_with_index("mode", input, dim, keepdim);
 }
 
 OutSpec arg_extreme(const Tensor& input, OptInt dim, bool keepdim) {
   OptDims dims = dim ? OptDims(Dims{*dim}) : OptDims();
   check_not_empty("argmax, argmin", input, dims);
-  return {reduced_sizes(input.sizes(), reduced_dims("argmax, argmin", dims, input.dim()), keepdim), DType::I64};
+  return {reduced_sizes(input.sizes(), reduced_dims("argmax, argmin", dims, input.dim()), keepdim),
+          DType::I64};
 }
 
 OutSpec moment(const Tensor& input, const OptDims& dim, double, bool keepdim) {
-  return {reduced_sizes(input.sizes(), reduced_dims("var, std", dim, input.dim()), keepdim), input.dtype()};
+  return {reduced_sizes(input.sizes(), reduced_dims("var, std", dim, input.dim()), keepdim),
+          input.dtype()};
 }
 
 OutSpec moment(const Tensor& input, double, const OptDims& dim, bool keepdim) {
-  return {reduced_sizes(input.sizes(), reduced_dims("vector_norm", dim, input.dim()), keepdim), input.dtype()};
+  return {reduced_sizes(input.sizes(), reduced_dims("vector_norm", dim, input.dim()), keepdim),
+          input.dtype()};
 }
 
-std::array<OutSpec, 2> moments(const Tensor& input, const OptDims& dim, double correction, bool keepdim) {
+std::array<OutSpec, 2> moments(const Tensor& input, const OptDims& dim, double correction,
+                               bool keepdim) {
   OutSpec one = moment(input, dim, correction, keepdim);
   return {one, one};
 }

@@ -6,6 +6,7 @@
 
 #include "core/base/lock.h"
 #include "generated/kernels_order.h"
+#include "generated/layouts.h"
 #include "kernels/cpu/contiguous.h"
 #include "kernels/cpu/threads.h"
 
@@ -133,11 +134,34 @@ void sort_lines(const void* from, void* values, int64_t* indices, const Job& job
   }
 }
 
-using SortLoop = void (*)(const void*, void*, int64_t*, const Job&, int64_t, int64_t);
-SortLoop sort_loop(DType t) {
+// Of equal elements, side by side once sorted, the longest run; of equal runs the first, its last
+// element.
+template <class T>
+void mode_lines(const void* from, void* values, int64_t* indices, const Job& job, int64_t begin,
+                int64_t end) {
+  using I = Item<Key<T>>;
+  auto room = std::make_unique_for_overwrite<I[]>(static_cast<size_t>(2 * job.n));
+  for (int64_t line = begin; line < end; ++line) {
+    const T* in = static_cast<const T*>(from) + line * job.n;
+    const I* items = sorted(in, job.n, false, room.get(), room.get() + job.n);
+    int64_t longest = 0, run = 0, last = 0;
+    for (int64_t i = 0; i < job.n; ++i) {
+      run = i > 0 && items[i].key == items[i - 1].key ? run + 1 : 1;
+      if (run > longest) longest = run, last = items[i].index;
+    }
+    indices[line] = last;
+    static_cast<T*>(values)[line] = in[last];
+  }
+}
+
+struct LineLoops {
+  using Loop = void (*)(const void*, void*, int64_t*, const Job&, int64_t, int64_t);
+  Loop sort = nullptr, mode = nullptr;
+};
+LineLoops line_loops(DType t) {
 #define MSA_SORT_CASE(E, T) \
   case DType::E:            \
-    return sort_lines<T>;
+    return {sort_lines<T>, mode_lines<T>};
   switch (t) {
     MSA_SORT_CASE(Bool, bool)
     MSA_SORT_CASE(U8, uint8_t)
@@ -153,7 +177,7 @@ SortLoop sort_loop(DType t) {
     MSA_SORT_CASE(F32, float)
     MSA_SORT_CASE(F64, double)
     default:
-      return nullptr;
+      return {};
   }
 #undef MSA_SORT_CASE
 }
@@ -169,9 +193,10 @@ Tensor with_last(const Tensor& t, int64_t dim) {
   return alias(t, l);
 }
 
-void run(const char* op, const Tensor& input, int64_t dim, bool descending, Tensor& values,
-         Tensor& indices) {
-  SortLoop loop = sort_loop(input.dtype());
+// `values` and `indices` have `dim` too.
+void run(const char* op, LineLoops::Loop LineLoops::*which, const Tensor& input, int64_t dim,
+         bool descending, const Tensor& values, const Tensor& indices) {
+  LineLoops::Loop loop = line_loops(input.dtype()).*which;
   MSA_REQUIRE(loop, NotImplemented, op, ": not implemented for ", input.dtype(),
               "; sort .real or .abs()");
   if (values.numel() == 0) return;
@@ -203,12 +228,21 @@ void run(const char* op, const Tensor& input, int64_t dim, bool descending, Tens
 
 void sort_stable(const Tensor& input, OptBool, int64_t dim, bool descending, Tensor& out0,
                  Tensor& out1) {
-  run("sort", input, dim, descending, out0, out1);
+  run("sort", &LineLoops::sort, input, dim, descending, out0, out1);
 }
 
 void topk(const Tensor& input, int64_t, int64_t dim, bool largest, bool, Tensor& out0,
           Tensor& out1) {
-  run("topk", input, dim, largest, out0, out1);
+  run("topk", &LineLoops::sort, input, dim, largest, out0, out1);
+}
+
+void mode(const Tensor& input, int64_t dim, bool keepdim, Tensor& out0, Tensor& out1) {
+  bool dropped = !keepdim && input.dim() > 0;
+  auto restored = [&](const Tensor& out) {
+    return dropped ? alias(out, layouts::unsqueeze(out.layout(), dim)) : out;
+  };
+  if (dropped) dim = wrap_dim(dim, input.dim());
+  run("mode", &LineLoops::mode, input, dim, false, restored(out0), restored(out1));
 }
 
 }  // namespace msa::kernels

@@ -56,14 +56,16 @@ MSA_LOOPS(log10, Inexact, []<class T>(const Scalar*) {
   }
 })
 // log(1 + z): |1 + z|^2 - 1 is formed without the cancellation, |z| being small.
+template <class T>
+inline T complex_log1p(T z) {
+  using R = Real<T>;
+  R re = z.re + 1, theta = angle_of(z.im, re);
+  if (hypot(z.re, z.im) < R(0.5)) return {log_1p(z.re * (2 + z.re) + z.im * z.im) / 2, theta};
+  return {natural_log(hypot(re, z.im)), theta};
+}
 MSA_LOOPS(log1p, Inexact, []<class T>(const Scalar*) {
   if constexpr (kIsComplex<T>) {
-    return [](T z) -> T {
-      using R = Real<T>;
-      R re = z.re + 1, theta = angle_of(z.im, re);
-      if (hypot(z.re, z.im) < R(0.5)) return {log_1p(z.re * (2 + z.re) + z.im * z.im) / 2, theta};
-      return {natural_log(hypot(re, z.im)), theta};
-    };
+    return [](T z) -> T { return complex_log1p(z); };
   } else {
     return [](V<T> x) -> V<T> { return sleef::log1p(x); };
   }
@@ -120,6 +122,26 @@ MSA_LOOPS(atan2, Floats, []<class T>(const Scalar*) {
 })
 MSA_LOOPS(hypot, Floats, []<class T>(const Scalar*) {
   return [](V<T> x, V<T> y) -> V<T> { return sleef::hypot(x, y); };
+})
+// Equal infinities have no difference to speak of: theirs counts as 0, or as what the exponentials
+// give.
+template <class T>
+inline T complex_logaddexp(T a, T b) {
+  bool endless = a.re == b.re && a.re - a.re != 0;
+  if (endless) return a.re < 0 ? b : complex::log(complex::exp(a) + complex::exp(b));
+  bool first = a.re >= b.re || a.re != a.re;
+  T high = first ? a : b, low = first ? b : a;
+  return high + complex_log1p(complex::exp(low - high));
+}
+MSA_LOOPS(logaddexp, Inexact, []<class T>(const Scalar*) {
+  if constexpr (kIsComplex<T>) {
+    return [](T a, T b) -> T { return complex_logaddexp(a, b); };
+  } else {
+    return [](V<T> a, V<T> b) -> V<T> {
+      V<T> apart = a == b ? V<T>{} : a > b ? a - b : b - a;
+      return (a > b ? a : b) + sleef::log1p(sleef::exp(-apart));
+    };
+  }
 })
 MSA_LOOPS(angle, Inexact, []<class T>(const Scalar*) {
   if constexpr (kIsComplex<T>) {

@@ -1,6 +1,6 @@
 // cat and nonzero.
-#include "core/layout/views.h"
 #include "generated/kernels_index.h"
+#include "generated/layouts.h"
 #include "kernels/cpu/contiguous.h"
 #include "kernels/cpu/index/offsets.h"
 
@@ -16,8 +16,8 @@ bool is_nonzero(T v) {
   }
 }
 
-// The places of the nonzero elements of a contiguous tensor: first all numbers along dimension 0, then
-// along 1, ...; PyTorch's result is the transpose of this.
+// The places of the nonzero elements of a contiguous tensor: first all numbers along dimension 0,
+// then along 1, ...; PyTorch's result is the transpose of this.
 template <class T>
 Tensor find_nonzero(const Tensor& dense) {
   const T* data = dense.data<T>();
