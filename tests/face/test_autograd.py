@@ -359,7 +359,6 @@ def test_gradcheck():
         t.autograd.gradcheck(t.exp, (t.ones(1, requires_grad=True),))
 
 
-@pytest.mark.xfail(raises=NotImplementedError, strict=True, reason="conj of complex tensors is not there yet")
 def test_gradcheck_complex():
     import ms_adapter.pytorch as t
 
