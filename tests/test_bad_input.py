@@ -71,7 +71,10 @@ CASES: dict[str, tuple[Callable[[Any], Any], tuple[str, ...]]] = {
     "embedding index": (lambda t: t.nn.functional.embedding(t.tensor([9]), t.ones(4, 2)), ()),
     "class out of range": (lambda t: t.nn.functional.cross_entropy(t.ones(2, 3), t.tensor([0, 3])), ("3",)),
     "conv channels": (lambda t: t.nn.functional.conv2d(t.ones(1, 3, 8, 8), t.ones(4, 2, 3, 3)), ("3", "2")),
-    "kernel larger than image": (lambda t: t.nn.functional.conv2d(t.ones(1, 1, 2, 2), t.ones(1, 1, 3, 3)), ("2", "3")),
+    "kernel larger than image": (
+        lambda t: t.nn.functional.conv2d(t.ones(1, 1, 2, 2), t.ones(1, 1, 3, 3)),
+        ("2", "3"),
+    ),
     "pool padding": (lambda t: t.nn.functional.max_pool2d(t.ones(1, 1, 4, 4), 2, padding=2), ()),
     "dropout rate": (lambda t: t.nn.functional.dropout(t.ones(3), 1.5), ("1.5",)),
     "batch_norm of one value": (lambda t: t.nn.BatchNorm1d(3)(t.ones(1, 3)), ()),
@@ -97,7 +100,10 @@ CASES: dict[str, tuple[Callable[[Any], Any], tuple[str, ...]]] = {
     "grad of what was not used": (unused_input, ("allow_unused",)),
     "requires_grad of a non-leaf": (lambda t: setattr(leaf(t) * 2, "requires_grad", False), ("detach",)),
     "numpy of a tensor with a gradient": (lambda t: leaf(t).numpy(), ("detach",)),
-    "parameter of the wrong shape": (lambda t: t.nn.Linear(2, 3).load_state_dict(t.nn.Linear(3, 3).state_dict()), ("weight",)),
+    "parameter of the wrong shape": (
+        lambda t: t.nn.Linear(2, 3).load_state_dict(t.nn.Linear(3, 3).state_dict()),
+        ("weight",),
+    ),
     "module attribute": (lambda t: t.nn.Linear(2, 3).wieght, ("wieght",)),
     "optimizer without parameters": (lambda t: t.optim.SGD([], lr=0.1), ()),
     "memory that no machine has": (lambda t: t.empty(2**50), ()),
