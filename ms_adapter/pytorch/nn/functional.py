@@ -1,8 +1,10 @@
 """torch.nn.functional: what PyTorch writes in Python, by family; the registry's operators join at import."""
 
 from ._functional.activation import *  # noqa: F403
+from ._functional.activation import _threshold  # noqa: F401 - PyTorch's other name for it
 from ._functional.attention import *  # noqa: F403
 from ._functional.attention import _canonical_mask, _none_or_dtype  # noqa: F401 - libraries take them from here
 from ._functional.layers import *  # noqa: F403
 from ._functional.loss import *  # noqa: F403
 from ._functional.more_loss import *  # noqa: F403
+from ._functional.more_pooling import *  # noqa: F403

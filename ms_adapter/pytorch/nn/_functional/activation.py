@@ -81,6 +81,9 @@ def threshold(input, threshold, value, inplace=False):
     return (_rows.threshold_ if inplace else _rows.threshold)(input, threshold, value)
 
 
+_threshold = threshold  # under both names in PyTorch
+
+
 def tanhshrink(input):
     """``x - tanh(x)``."""
     return input - input.tanh()

@@ -168,7 +168,7 @@ def rms_norm(input, normalized_shape, weight=None, eps=None):
 
 def normalize(input, p=2.0, dim=1, eps=1e-12, out=None):
     """Divide by the p-norm along ``dim``, or by ``eps`` where that is larger."""
-    norm = input.norm(p, dim, keepdim=True).clamp_min(eps).expand_as(input)
+    norm = torch.linalg.vector_norm(input, p, dim, keepdim=True).clamp_min(eps).expand_as(input)
     return input / norm if out is None else torch.div(input, norm, out=out)
 
 

@@ -13,6 +13,7 @@ from . import (
     fold,
     linear,
     loss,
+    more_pooling,
     normalization,
     padding,
     pixelshuffle,
@@ -34,6 +35,7 @@ from .fold import *  # noqa: F403
 from .linear import *  # noqa: F403
 from .loss import *  # noqa: F403
 from .module import Module
+from .more_pooling import *  # noqa: F403
 from .normalization import *  # noqa: F403
 from .padding import *  # noqa: F403
 from .pixelshuffle import *  # noqa: F403
@@ -55,6 +57,7 @@ _FAMILIES = (
     fold,
     linear,
     loss,
+    more_pooling,
     normalization,
     padding,
     pixelshuffle,
