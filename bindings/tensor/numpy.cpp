@@ -215,7 +215,9 @@ PyObject* numpy_array(const Tensor& t, bool force) {
   new (&holder->tensor) Tensor(detach(on_host(t)));
   Owned exporter(as_object(holder));
   static PyObject* asarray = numpy_function("asarray").release();
-  return PyObject_CallOneArg(asarray, exporter.get());
+  Owned array = checked(PyObject_CallOneArg(asarray, exporter.get()));
+  holder->tensor->storage->resizable = false;  // the array points at this memory from now on
+  return array.release();
 }
 
 Tensor from_buffer(PyObject* object, const char* who, bool warn_read_only) {

@@ -89,9 +89,7 @@ void retain_grad(const Tensor& t) {
 // --- aliases without history -------------------------------------------------------------------
 
 Tensor detach(const Tensor& t) {
-  Tensor out = alias(t, t.layout());
-  out->inference = t->inference;
-  return out;
+  return alias(t, t.layout());
 }
 
 void detach_(Tensor& t) {
@@ -115,6 +113,10 @@ void set_data(Tensor& t, const Tensor& source) {
       !tracked || is_inexact(source.dtype()), Runtime,
       "data set to a tensor that requires gradients must be floating point or complex dtype, not ",
       source.dtype(), ".");
+  MSA_REQUIRE(t.device().is_meta() == source.device().is_meta(), Runtime,
+              "Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have "
+              "incompatible tensor type: one is on ",
+              t.device(), ", the other on ", source.device(), ".");
   const uint32_t version = t.version();
   TensorImpl& impl = *t.impl();
   impl.dtype = source.dtype();

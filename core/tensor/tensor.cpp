@@ -12,17 +12,16 @@ void (*release_python)(TensorImpl*) = nullptr;
 
 namespace {
 
-// Sizes and strides are set and `contiguous`, `numel` follow; raises for negative and huge sizes.
-void measure(TensorImpl& t) {
-  MSA_REQUIRE(t.sizes.size() <= 64, Runtime, "tensors have at most 64 dimensions, not ", t.sizes.size());
+int64_t checked_numel(DimsView sizes) {
+  MSA_REQUIRE(sizes.size() <= 64, Runtime, "tensors have at most 64 dimensions, not ", sizes.size());
   int64_t numel = 1;
   bool overflow = false;
-  for (int64_t s : t.sizes) {
-    MSA_REQUIRE(s >= 0, Runtime, "Trying to create tensor with negative dimension ", s, ": ", t.sizes);
+  for (int64_t s : sizes) {
+    MSA_REQUIRE(s >= 0, Runtime, "Trying to create tensor with negative dimension ", s, ": ", sizes);
     overflow |= __builtin_mul_overflow(numel, s, &numel);
   }
-  MSA_REQUIRE(!overflow, Runtime, "Storage size calculation overflowed with sizes=", t.sizes);
-  t.numel = numel;
+  MSA_REQUIRE(!overflow, Runtime, "Storage size calculation overflowed with sizes=", sizes);
+  return numel;
 }
 
 // The elements from the storage's start that a layout reaches.
@@ -50,10 +49,10 @@ void check_bounds(const Storage& storage, const Layout& layout, DType dtype) {
 }
 
 void put_layout(TensorImpl& t, const Layout& layout) {
+  t.numel = checked_numel(layout.sizes);
   t.sizes = layout.sizes;
   t.strides = layout.strides;
   t.offset = layout.offset;
-  measure(t);
   t.contiguous = is_contiguous(t.sizes, t.strides);
 }
 
@@ -118,8 +117,8 @@ bool Tensor::is_leaf() const { return !impl_->meta || !grad_fn(*this); }
 
 Tensor empty(DimsView sizes, DType dtype, Device device) {
   Ref<TensorImpl> t = new_impl(dtype);
+  t->numel = checked_numel(sizes);
   t->sizes = sizes;
-  measure(*t);
   t->strides = contiguous_strides(sizes);
   size_t bytes;
   bool overflow = __builtin_mul_overflow(static_cast<size_t>(t->numel), size_bytes(dtype), &bytes);
@@ -167,9 +166,11 @@ Tensor alias(const Tensor& base, const Layout& layout, DType dtype) {
 Tensor alias(const Tensor& base, const Layout& layout) { return alias(base, layout, base.dtype()); }
 
 void set_layout(TensorImpl& impl, const Layout& layout) {
-  put_layout(impl, layout);
+  // What can fail comes first: a refused resize must not leave a tensor that is larger than its memory.
+  checked_numel(layout.sizes);
   size_t needed = static_cast<size_t>(extent(layout)) * size_bytes(impl.dtype);
   if (needed > impl.storage->bytes) impl.storage->resize(needed);
+  put_layout(impl, layout);
 }
 
 void resize_output(std::string_view op, Tensor& out, DimsView sizes) {
