@@ -337,7 +337,7 @@ class Emitter:
                 lines.append(f'  Tensor filled{i} = prepare_out("{row.name}", specs[{i}], {name}, {given});')
             call = ", ".join([*self.args, *(f"filled{i}" for i in range(len(names)))])
             lines.append(f"  if (!out0.device().is_meta()) kernels::{row.cpp}({call});")
-            return [*lines, *(f"  finish_out(filled{i}, {name});" for i, name in enumerate(names)), "}"]
+            return [*lines, *(f'  finish_out("{row.name}", filled{i}, {name});' for i, name in enumerate(names)), "}"]
         target = "auto result0" if len(names) == 1 else f"auto [{', '.join(self.visible)}]"
         lines.append(f"  {target} = ops::{row.cpp}({', '.join(self.args)});")
         return [*lines, *(f'  copy_to_out("{row.name}", result{i}, {name});' for i, name in enumerate(names)), "}"]

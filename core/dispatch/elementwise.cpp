@@ -2,8 +2,10 @@
 // others get the full rules: promotion, broadcasting, memory format, overlap, conversion.
 #include "core/dispatch/elementwise.h"
 
+#include <algorithm>
 #include <array>
 
+#include "core/dispatch/overlap.h"
 #include "kernels/cpu/walk.h"
 
 namespace msa {
@@ -149,37 +151,20 @@ Dims result_strides(const Dims& sizes, Inputs inputs, const Strides& strides) {
   return row_major ? contiguous_strides(sizes) : out;
 }
 
-struct Extent {
-  const char *begin, *end;
-};
-
-Extent extent_of(const Tensor& t) {
-  auto* begin = static_cast<const char*>(t.data());
-  return {begin, begin + t.numel() * static_cast<int64_t>(t.item_bytes())};
-}
-
-void check_overlap(const ElementwiseOp& op, const Tensor& out, const Tensor& input) {
-  if (out.impl() == input.impl() || !out.same_storage(input) || !out.numel() || !input.numel()) return;
-  if (!is_dense(out.sizes(), out.strides()) || !is_dense(input.sizes(), input.strides())) return;
-  Extent o = extent_of(out), i = extent_of(input);
-  if (o.begin == i.begin && o.end == i.end && out.strides() == input.strides()) return;
-  MSA_REQUIRE(o.end <= i.begin || i.end <= o.begin, Runtime, op.name, ": unsupported operation: some elements of the input ",
-              "tensor and the written-to tensor refer to a single memory location. Please clone() the tensor first.");
-}
-
 // Checks a given output and gives it the result's sizes.
 void prepare_output(const ElementwiseOp& op, Inputs inputs, Tensor& out, bool inplace, const Dims& sizes,
                     const Strides& strides, DType result) {
   MSA_REQUIRE(can_cast(result, out.dtype()), Runtime, op.name, ": result type ", result,
               " can't be cast to the desired output type ", out.dtype(), "; convert an input with .to() first");
   if (!(out.sizes() == sizes)) {
-    MSA_REQUIRE(!inplace, Runtime, op.name, ": output with shape ", out.sizes(), " doesn't match the broadcast shape ", sizes);
+    auto is_out = [&](const Tensor* t) { return t->impl() == out.impl(); };
+    bool is_input = inplace || std::any_of(inputs.begin(), inputs.end(), is_out);  // which a resize would change
+    MSA_REQUIRE(!is_input, Runtime, op.name, ": output with shape ", out.sizes(), " doesn't match the broadcast shape ", sizes);
     resize_output(op.name, out, sizes);
     set_layout(*out.impl(), {sizes, result_strides(sizes, inputs, strides), out.offset()});
   }
-  MSA_REQUIRE(!is_expanded(out.sizes(), out.strides()), Runtime, op.name, ": unsupported operation: more than one element of ",
-              "the written-to tensor refers to a single memory location. Please clone() the tensor first.");
-  for (const Tensor* t : inputs) check_overlap(op, out, *t);
+  check_no_repeats(op.name, out);
+  for (const Tensor* t : inputs) check_no_overlap(op.name, out, *t);
 }
 
 // PyTorch rounds operands to the common dtype before it computes in float; the walker, which reads

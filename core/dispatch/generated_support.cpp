@@ -1,6 +1,7 @@
 // Bodies of what generated operators share and what is too cold or too long for their header.
 #include "core/dispatch/generated_support.h"
 
+#include "core/dispatch/overlap.h"
 #include "generated/ops.h"
 
 namespace msa {
@@ -20,17 +21,18 @@ void check_out_dtype(const char* op, DType result, const Tensor& out) {
 
 Tensor prepare_out(const char* op, const OutSpec& spec, Tensor& out, TensorsView inputs) {
   check_out_dtype(op, spec.dtype, out);
-  bool reads_out = false;
-  for (const Tensor& t : inputs) reads_out = reads_out || (t.defined() && t.same_storage(out));
+  // An input may not be resized, let alone written, before the kernel has read it.
+  for (const Tensor& t : inputs)
+    if (t.defined() && t.same_storage(out)) return make_output(spec, out.device());
   resize_output(op, out, spec.sizes);
-  if (!reads_out && out.dtype() == spec.dtype && out.is_contiguous()) return out;
-  return make_output(spec, out.device());
+  return out.dtype() == spec.dtype && out.is_contiguous() ? out : make_output(spec, out.device());
 }
 
-void finish_out(const Tensor& filled, Tensor& out) {
+void finish_out(const char* op, const Tensor& filled, Tensor& out) {
   if (filled.impl() == out.impl()) {
     out.bump_version();
   } else {
+    resize_output(op, out, filled.sizes());
     GradMode off(false);
     ops::copy_(out, filled);
   }
@@ -48,6 +50,7 @@ void check_inplace_spec(const char* op, const Tensor& self, const OutSpec& spec)
               " doesn't match the broadcast shape ", DimsView(spec.sizes), "; use the form that is not in-place");
   MSA_REQUIRE(can_cast(spec.dtype, self.dtype()), Runtime, op, ": result type ", spec.dtype,
               " can't be cast to the desired output type ", self.dtype());
+  check_no_repeats(op, self);
 }
 
 void check_inplace_result(const char* op, const Tensor& self, const Tensor& result) {

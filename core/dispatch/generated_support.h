@@ -43,11 +43,11 @@ inline std::array<OutSpec, N> as_specs(std::array<OutSpec, N> many) {
   return many;
 }
 
-// `out=`: refuses gradients and dtypes that cannot hold the result, resizes, and says whether the
-// kernel may fill it directly (`direct`) or must fill a temporary that is copied afterwards.
+// `out=`: refuses gradients and dtypes that cannot hold the result, and gives what the kernel is to
+// fill: `out` itself, resized, or a temporary where `out` is laid out otherwise or is an input.
 [[noreturn]] void fail_out_with_grad(const char* op);
 Tensor prepare_out(const char* op, const OutSpec& spec, Tensor& out, TensorsView inputs);
-void finish_out(const Tensor& filled, Tensor& out);
+void finish_out(const char* op, const Tensor& filled, Tensor& out);
 void copy_to_out(const char* op, const Tensor& result, Tensor& out);
 
 // In-place forms of rows that do not fill their input directly: the result must fit it.
@@ -67,11 +67,6 @@ DType viewed_dtype_complex(const char* op, DType dtype);
 inline bool wants_any(const Node& node, size_t from, size_t n) {
   for (size_t i = from; i < from + n; ++i)
     if (node.wants(i)) return true;
-  return false;
-}
-inline bool linked_any(const Node& node, size_t from, size_t n) {
-  for (size_t i = from; i < from + n; ++i)
-    if (node.linked(i)) return true;
   return false;
 }
 inline bool none_defined(const Grads& grads) {

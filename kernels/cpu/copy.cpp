@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "core/base/warn.h"
+#include "core/dispatch/overlap.h"
 #include "generated/kernels_create.h"
 #include "kernels/cpu/walk.h"
 
@@ -35,8 +36,6 @@ void zero_(Tensor& input) { zero(input); }
 void fill_(Tensor& input, const Scalar& value) {
   alignas(16) char element[16];
   store_checked(value, input.dtype(), element);
-  MSA_REQUIRE(!is_expanded(input.sizes(), input.strides()), Runtime, "fill_: unsupported operation: more than one element ",
-              "of the written-to tensor refers to a single memory location. Please clone() the tensor first.");
   fill_with(input, element);
 }
 
@@ -45,8 +44,8 @@ void copy_(Tensor& input, const Tensor& src, bool) {
   MSA_REQUIRE(!src.device().is_meta(), NotImplemented, "copy_: cannot copy out of meta tensor; no data!");
   MSA_REQUIRE(broadcast_sizes("copy_", input.sizes(), src.sizes()) == input.sizes(), Runtime, "copy_: output with shape ",
               input.sizes(), " doesn't match the broadcast shape of src ", src.sizes());
-  MSA_REQUIRE(!is_expanded(input.sizes(), input.strides()), Runtime, "copy_: unsupported operation: more than one element ",
-              "of the written-to tensor refers to a single memory location. Please clone() the tensor first.");
+  check_no_repeats("copy_", input);
+  check_no_overlap("copy_", input, src);
   if (is_complex(src.dtype()) && !is_complex(input.dtype()))
     warn("Casting complex values to real discards the imaginary part");
   Dims strides = expanded_strides(src.sizes(), src.strides(), input.sizes());
