@@ -28,7 +28,9 @@ Tensor take_along_dim(const Tensor& input, const Tensor& indices, OptInt dim) {
     wide[d] = input.sizes()[d];
     index_wide[d] = indices.sizes()[d];
   }
-  return ops::gather(ops::_expand(input, wide), d, ops::_expand(indices, index_wide));
+  // Unlike gather's, its indices may count from the end.
+  const Tensor from_start = ops::where(ops::lt(indices, 0), ops::add(indices, input.dim() ? input.size(d) : 1), indices);
+  return ops::gather(ops::_expand(input, wide), d, ops::_expand(from_start, index_wide));
 }
 
 Tensor stack(const TensorList& tensors, int64_t dim) {

@@ -3,6 +3,7 @@
 
 #include "core/dispatch/elementwise.h"
 #include "core/base/lock.h"
+#include "core/dispatch/overlap.h"
 #include "core/rules/index.h"
 #include "generated/kernels_index.h"
 #include "kernels/cpu/contiguous.h"
@@ -27,19 +28,25 @@ struct Places {
 };
 enum Side { kIndexed, kOther };
 
+// Between brackets a negative index counts from the end; index_select and index_add refuse it.
+enum class Negative { FromEnd, Refused };
+
 template <class T>
-void add_index_offsets(std::vector<int64_t>& offsets, const Tensor& index, DimsView sizes, int64_t dim, int64_t n, int64_t step) {
+void add_index_offsets(std::vector<int64_t>& offsets, const Tensor& index, DimsView sizes, int64_t dim, int64_t n, int64_t step,
+                       Negative negative) {
+  const int64_t least = negative == Negative::FromEnd ? -n : 0;
   std::vector<int64_t> at = byte_offsets(sizes, expanded_strides(index.sizes(), index.strides(), sizes), sizeof(T));
   const char* data = static_cast<const char*>(index.data());
   for (size_t i = 0; i < at.size(); ++i) {
     T v;
     std::memcpy(&v, data + at[i], sizeof v);
-    MSA_REQUIRE(v >= -n && v < n, Index, "index ", static_cast<int64_t>(v), " is out of bounds for dimension ", dim, " with size ", n);
+    MSA_REQUIRE(v >= least && v < n, Index, "index ", static_cast<int64_t>(v), " is out of bounds for dimension ", dim, " with size ", n);
     offsets[i] += (v < 0 ? v + n : v) * step;
   }
 }
 
-Places find_places(const Tensor& indexed, const TensorList& indices, const AdvancedIndex& plan, DimsView other_strides) {
+Places find_places(const Tensor& indexed, const TensorList& indices, const AdvancedIndex& plan, DimsView other_strides,
+                   Negative negative = Negative::FromEnd) {
   Places p;
   size_t item = indexed.item_bytes(), first = plan.index_at, last = first + plan.index_sizes.size();
   DimsView sizes = plan.sizes, strides = plan.strides;
@@ -52,9 +59,9 @@ Places find_places(const Tensor& indexed, const TensorList& indices, const Advan
     const Tensor& index = indices[static_cast<size_t>(d)];
     int64_t n = indexed.sizes()[d], step = indexed.strides()[d] * static_cast<int64_t>(item);
     if (index.dtype() == DType::I64) {
-      add_index_offsets<int64_t>(p.index[kIndexed], index, plan.index_sizes, d, n, step);
+      add_index_offsets<int64_t>(p.index[kIndexed], index, plan.index_sizes, d, n, step, negative);
     } else {
-      add_index_offsets<int32_t>(p.index[kIndexed], index, plan.index_sizes, d, n, step);
+      add_index_offsets<int32_t>(p.index[kIndexed], index, plan.index_sizes, d, n, step, negative);
     }
   }
   p.run = is_contiguous(sizes.subspan(last), strides.subspan(last)) && is_contiguous(sizes.subspan(last), other_strides.subspan(last));
@@ -136,15 +143,17 @@ TensorList along(int64_t dim, const Tensor& index) {
 // A vector for each of the 0-d tensors that index_select and its kin take for one.
 Tensor as_vector(const Tensor& t) { return t.dim() ? t : alias(t, {{1}, {1}, t.offset()}); }
 
-void read(const Tensor& input, const TensorList& indices, const Tensor& out) {
+void read(const Tensor& input, const TensorList& indices, const Tensor& out, Negative negative) {
   AdvancedIndex plan = plan_index(input, indices);
   if (out.numel() == 0) return;
-  copy_places(find_places(input, indices, plan, out.strides()), input, out, kOther);
+  copy_places(find_places(input, indices, plan, out.strides(), negative), input, out, kOther);
 }
 
 }  // namespace
 
-void _index(const Tensor& input, const TensorList& indices, Tensor& out0) { read(input, indices, out0); }
+void _index(const Tensor& input, const TensorList& indices, Tensor& out0) {
+  read(input, indices, out0, Negative::FromEnd);
+}
 
 void index_put(const Tensor& input, const TensorList& indices, const Tensor& values, bool accumulate, Tensor& out0) {
   if (input.impl() != out0.impl()) cpu::copy_into(out0, input);
@@ -168,17 +177,18 @@ void index_put(const Tensor& input, const TensorList& indices, const Tensor& val
 }
 
 void index_select(const Tensor& input, int64_t dim, const Tensor& index, Tensor& out0) {
-  read(as_vector(input), along(wrap_dim(dim, input.dim()), as_vector(index)), as_vector(out0));
+  read(as_vector(input), along(wrap_dim(dim, input.dim()), as_vector(index)), as_vector(out0), Negative::Refused);
 }
 
 void index_add(const Tensor& input, int64_t dim, const Tensor& index, const Tensor& source, const Scalar& alpha, Tensor& out0) {
+  check_no_overlap("index_add_", out0, source);
   if (input.impl() != out0.impl()) cpu::copy_into(out0, input);
   Tensor target = as_vector(out0), from = as_vector(source);
   TensorList indices = along(wrap_dim(dim, input.dim()), as_vector(index));
   AdvancedIndex plan = plan_index(target, indices);
   MSA_REQUIRE(plan.sizes == from.sizes(), Runtime, "index_add_(): source of shape ", source.sizes(),
               " does not fit the selected slices of shape ", plan.sizes);
-  if (from.numel()) add_places(find_places(target, indices, plan, from.strides()), target, from, alpha);
+  if (from.numel()) add_places(find_places(target, indices, plan, from.strides(), Negative::Refused), target, from, alpha);
 }
 
 }  // namespace msa::kernels

@@ -2,6 +2,7 @@
 #include <atomic>
 
 #include "core/base/lock.h"
+#include "core/dispatch/overlap.h"
 #include "generated/kernels_index.h"
 #include "kernels/cpu/contiguous.h"
 #include "kernels/cpu/index/offsets.h"
@@ -57,10 +58,9 @@ void for_elements(const char* op, const Tensor& indexed, int64_t dim, const Tens
     for (int64_t r = begin; r < end; ++r) {
       auto* at = reinterpret_cast<const int64_t*>(all + rows.index[r]);
       for (int64_t j = 0; j < rows.length; ++j) {
-        int64_t i = at[j * rows.index_step];
-        if (i < 0) i += rows.n;
+        const int64_t i = at[j * rows.index_step];
         if (i < 0 || i >= rows.n) {
-          wrong = at[j * rows.index_step];
+          wrong = i;
           outside = true;
           return;
         }
@@ -91,6 +91,7 @@ void gather(const Tensor& input, int64_t dim, const Tensor& index, bool, Tensor&
 }
 
 void scatter_src(const Tensor& input, int64_t dim, const Tensor& index, const Tensor& src, Tensor& out0) {
+  check_no_overlap("scatter_", out0, src);
   start_from(input, out0);
   if (index.numel() == 0) return;
   cpu::for_item_type(input.item_bytes(), [&]<class T>(T) {
@@ -105,6 +106,7 @@ void scatter_value(const Tensor& input, int64_t dim, const Tensor& index, const 
 }
 
 void scatter_add(const Tensor& input, int64_t dim, const Tensor& index, const Tensor& src, Tensor& out0) {
+  check_no_overlap("scatter_add_", out0, src);
   start_from(input, out0);
   if (index.numel() == 0) return;
   cpu::for_dtype(input.dtype(), [&]<class T>(T) {
