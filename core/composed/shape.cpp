@@ -104,7 +104,8 @@ Tensor tile(const Tensor& input, const Dims& dims) {
 
 TensorList chunk(const Tensor& input, int64_t chunks, int64_t dim) {
   require_dims("chunk", input);
-  MSA_REQUIRE(chunks > 0, Runtime, "chunk expects `chunks` to be greater than 0, got: ", chunks);
+  MSA_REQUIRE(chunks > 0 && chunks <= INT32_MAX, Runtime, "chunk expects `chunks` to be greater than 0 and below 2^31, got: ",
+              chunks);
   int64_t n = input.size(dim);
   if (n == 0) return ops::split_with_sizes(input, Dims(chunks, 0), dim);
   return ops::split(input, (n - 1) / chunks + 1, dim);
@@ -114,6 +115,7 @@ TensorList tensor_split_sections(const Tensor& input, int64_t sections, int64_t 
   require_dims("tensor_split", input);
   MSA_REQUIRE(sections > 0, Runtime, "tensor_split: number of sections must be larger than 0, got ", sections);
   TensorList out;
+  out.reserve(static_cast<size_t>(sections));  // refuses a number that no memory holds
   int64_t n = input.size(dim), start = 0;
   for (int64_t i = 0; i < sections; ++i) {
     int64_t end = start + n / sections + (i < n % sections);

@@ -18,6 +18,26 @@ void check_window(const Dims& stride, const Dims& padding, const Dims& dilation,
   MSA_REQUIRE(groups > 0, Runtime, "conv: groups must be at least 1, but got ", groups, ".");
 }
 
+int64_t padded_size(int64_t size, int64_t padding) {
+  int64_t padded;
+  const bool overflow =
+      __builtin_mul_overflow(padding, 2, &padded) || __builtin_add_overflow(padded, size, &padded);
+  MSA_REQUIRE(!overflow, Runtime, "conv: padding ", padding, " is too large.");
+  return padded;
+}
+
+// The elements from a kernel's first to its last.
+int64_t kernel_reach(int64_t kernel, int64_t dilation) {
+  MSA_REQUIRE(kernel > 0, Runtime, "conv: kernel size should be greater than zero, but got ",
+              kernel, ".");
+  int64_t reach;
+  const bool overflow = __builtin_mul_overflow(dilation, kernel - 1, &reach) ||
+                        __builtin_add_overflow(reach, 1, &reach);
+  MSA_REQUIRE(!overflow, Runtime, "conv: dilation ", dilation, " is too large for a kernel of ",
+              kernel, ".");
+  return reach;
+}
+
 void check_weight(const Tensor& input, const Tensor& weight, int64_t groups) {
   MSA_REQUIRE(weight.dim() == input.dim(), Runtime, "conv: expected a weight of ", input.dim(),
               " dimensions, but its shape is ", DimsView(weight.sizes()), ".");
@@ -53,8 +73,8 @@ OutSpec conv(const Tensor& input, const Tensor& weight, const Tensor& bias, cons
               " channels, but has ", input.sizes()[1], ".");
   Dims sizes{input.sizes()[0], weight.sizes()[0]};
   for (size_t d = 0; d < stride.size(); ++d) {
-    const int64_t padded = input.sizes()[d + 2] + 2 * padding[d],
-                  reach = dilation[d] * (weight.sizes()[d + 2] - 1) + 1;
+    const int64_t padded = padded_size(input.sizes()[d + 2], padding[d]);
+    const int64_t reach = kernel_reach(weight.sizes()[d + 2], dilation[d]);
     MSA_REQUIRE(padded >= reach, Runtime,
                 "conv: the kernel cannot be larger than the padded input: dimension ", d + 2,
                 " has ", padded, " elements, the kernel reaches over ", reach, ".");

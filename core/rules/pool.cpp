@@ -20,8 +20,9 @@ void check_axis(int64_t kernel, int64_t stride, int64_t padding, int64_t dilatio
   MSA_REQUIRE(kernel > 0, Runtime, "pool: kernel size must be greater than zero, but got ", kernel,
               ".");
   MSA_REQUIRE(stride > 0, Runtime, "pool: stride must be greater than zero, but got ", stride, ".");
-  MSA_REQUIRE(dilation > 0, Runtime, "pool: dilation must be greater than zero, but got ", dilation,
-              ".");
+  MSA_REQUIRE(dilation > 0 && (kernel == 1 || dilation <= (INT64_MAX - 1) / (kernel - 1)), Runtime,
+              "pool: dilation must be greater than zero and fit the kernel of ", kernel,
+              ", but got ", dilation, ".");
   MSA_REQUIRE(
       padding >= 0 && padding <= ((kernel - 1) * dilation + 1) / 2, Runtime,
       "pool: padding must be between 0 and half of the effective kernel size, but got padding=",

@@ -22,7 +22,7 @@ ConvShape conv_shape(DimsView input, DimsView weight, DimsView out, DimsView str
     s.in[d] = input[i + 2];
     s.out[d] = out[i + 2];
     s.kernel[d] = weight[i + 2];
-    s.stride[d] = stride[i];
+    s.stride[d] = s.out[d] == 1 ? 1 : stride[i];  // a step that is never taken must not cost room
     s.padding[d] = padding[i];
     s.dilation[d] = dilation[i];
   }
