@@ -7,6 +7,7 @@ import warnings
 import numpy as np
 import pytest
 from call_cases import CALLS
+from memory_cases import MEMORY_CALLS
 
 import ms_adapter.pytorch as ours
 
@@ -39,6 +40,31 @@ def outcome(module: object, call: str) -> tuple[str, object]:
             return "raises", type(error).__name__
 
 
-@pytest.mark.parametrize("call", [line for line in CALLS.splitlines() if line])
+@pytest.mark.parametrize("call", [line for line in (CALLS + MEMORY_CALLS).splitlines() if line])
 def test_call(call: str) -> None:
     assert outcome(ours, call) == outcome(torch, call)
+
+
+def test_a_refused_resize_leaves_the_tensor_as_it_was() -> None:
+    x = ours.zeros(2)
+    with pytest.raises(RuntimeError):
+        ours.add(ours.ones(1).expand(2**50), 1, out=x)
+    assert x.shape == (2,) and x.tolist() == [0, 0]
+
+
+def test_an_input_given_as_out_is_read_before_it_is_resized() -> None:
+    x = ours.arange(6.0).view(2, 3)
+    with pytest.warns(UserWarning, match="resized"):
+        ours.mm(x, ours.ones(3, 4), out=x)
+    assert x.tolist() == [[3] * 4, [12] * 4]
+
+
+def test_a_list_that_shrinks_while_it_is_read() -> None:
+    class Item:
+        def __index__(self) -> int:
+            items.clear()
+            return 1
+
+    items = [Item(), 2, 3]
+    with pytest.raises(ValueError, match="changed while"):
+        ours.tensor(items, dtype=ours.int64)
