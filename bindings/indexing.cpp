@@ -223,7 +223,7 @@ void add_truth(Cursor& at, Indices& indices, bool v) {
   at.skip(1);
 }
 
-// One entry between the brackets. `whole_tensor_index`: a lone 0-d tensor is an int.
+// One entry between the brackets.
 void apply_entry(Cursor& at, Indices& indices, PyObject* o, int64_t ellipsis_dims) {
   int64_t i;
   if (is_int(o)) {
@@ -277,7 +277,7 @@ Indices apply_entries(Cursor& at, const Entries& entries) {
   return indices;
 }
 
-// The operators of one step each: what recording and layers are to see.
+// --- __torch_function__ ---------------------------------------------------------------------------------
 bool any_overrides(const Entries& entries) {
   for (Py_ssize_t i = 0; i < entries.n; ++i)
     if (!is_plain_tensor(entries.items[i]) && overrides_torch_function(entries.items[i]))
