@@ -202,8 +202,6 @@ PyObject* set(PyObject* self, const Arguments& given) {
 
 void resize_to(Tensor& t, const Dims& sizes) {
   MSA_REQUIRE(!t.requires_grad(), Runtime, "cannot resize variables that require grad");
-  size_t bytes = static_cast<size_t>(t.offset() + product(sizes)) * t.item_bytes();
-  if (product(sizes) > 0 && bytes > t->storage->bytes) t->storage->resize(bytes);
   set_layout(*t.impl(), {sizes, contiguous_strides(sizes), t.offset()});
 }
 
