@@ -197,3 +197,14 @@ def test_module_call_follows_patches():
         del torch.nn.Module.__call__
     net(torch.ones(1))
     assert calls == ["own", "patched"]
+
+
+def test_a_subclass_with_torch_dispatch_is_refused_aloud():
+    class Watching(torch.Tensor):
+        @classmethod
+        def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+            return func(*args, **(kwargs or {}))
+
+    for make in (lambda: torch.ones(2).as_subclass(Watching), lambda: Watching(2)):
+        with pytest.raises(NotImplementedError, match="__torch_dispatch__"):
+            make()

@@ -16,6 +16,15 @@ PyTypeObject* tensor_class(const char* who, PyObject* o) {
   return as_type(o);
 }
 
+// Better no object than one whose hook is never asked.
+void refuse_torch_dispatch(PyTypeObject* type) {
+  if (type == tensor_type || type == parameter_type) return;
+  static PyObject* const name = PyUnicode_InternFromString("__torch_dispatch__");
+  MSA_REQUIRE(!_PyType_Lookup(type, name), NotImplemented, type->tp_name,
+              " defines __torch_dispatch__, which is not supported yet: override __torch_function__ "
+              "instead, which sees the calls as they are written");
+}
+
 bool flag(PyObject* o) { return o && checked(PyObject_IsTrue(o)); }
 
 // _make_subclass(cls, data, require_grad=False): shares the memory, has no history.
@@ -27,6 +36,7 @@ PyObject* make_subclass(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject
         {"cls", "data", "require_grad", "dispatch_sizes_strides_policy", "dispatch_device"}, slot);
     MSA_REQUIRE(slot[0] && slot[1], Type, "_make_subclass() takes a class and a tensor");
     PyTypeObject* type = tensor_class("_make_subclass", slot[0]);
+    refuse_torch_dispatch(type);
     MSA_REQUIRE(is_tensor(slot[1]), Type, "cannot create a ", type->tp_name, " from a ",
                 Py_TYPE(slot[1])->tp_name);
     Tensor t = detach(tensor_of(slot[1]));
@@ -41,6 +51,7 @@ PyObject* as_subclass(PyObject* self, const Arguments& given) {
   take_arguments("as_subclass", given, {"cls"}, &cls);
   MSA_REQUIRE(cls, Type, "as_subclass() missing 1 required positional argument: \"cls\"");
   PyTypeObject* type = tensor_class("as_subclass", cls);
+  refuse_torch_dispatch(type);
   return wrap_as(type, ops::alias(tensor_of(self)));
 }
 
@@ -72,6 +83,7 @@ Tensor legacy_tensor(PyObject* args) {
 PyObject* legacy_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   MSA_REQUIRE(type != &tensor_base_type, Runtime,
               "Cannot directly construct TensorBase; subclass it and then construct that");
+  refuse_torch_dispatch(type);
   if (kwargs && PyDict_GET_SIZE(kwargs) > 0) {
     PyObject* device = PyDict_GetItemString(kwargs, "device");
     MSA_REQUIRE(device && PyDict_GET_SIZE(kwargs) == 1, Type,
