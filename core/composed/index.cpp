@@ -29,7 +29,8 @@ Tensor take_along_dim(const Tensor& input, const Tensor& indices, OptInt dim) {
     index_wide[d] = indices.sizes()[d];
   }
   // Unlike gather's, its indices may count from the end.
-  const Tensor from_start = ops::where(ops::lt(indices, 0), ops::add(indices, input.dim() ? input.size(d) : 1), indices);
+  const Tensor size = wrapped_number(Scalar(input.dim() ? input.size(d) : 1));
+  const Tensor from_start = ops::where(ops::lt(indices, wrapped_number(Scalar(0))), ops::add(indices, size), indices);
   return ops::gather(ops::_expand(input, wide), d, ops::_expand(from_start, index_wide));
 }
 
