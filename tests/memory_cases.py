@@ -1,5 +1,5 @@
-"""Calls about memory, to compare as those of ``call_cases``: sizes that no memory holds, elements that share it,
-indices outside, who counts which version.
+"""Calls about memory, to compare as those of ``call_cases``: sizes that no memory holds, elements that
+share it, indices outside, who counts which version.
 """
 
 MEMORY_CALLS = """
@@ -40,6 +40,7 @@ x = torch.zeros(1).expand(3) ;; x.copy_(torch.arange(3.))
 x = torch.zeros(1).expand(3) ;; x.scatter_(0, torch.tensor([0]), 1.)
 x = torch.zeros(1).expand(3) ;; x.index_add_(0, torch.tensor([0]), torch.ones(1))
 x = torch.zeros(1).expand(3) ;; x.masked_fill_(torch.tensor([True, False, True]), 1.)
+x = torch.zeros(1).expand(3) ;; x.index_put_((torch.tensor([0]),), torch.ones(1)) ;; x
 x = torch.zeros(1).expand(3) ;; torch.exp(torch.ones(3), out=x)
 a = torch.ones(1) ;; torch.add(a, torch.ones(3), out=a)
 a = torch.ones(3, 1) ;; torch.add(torch.ones(2), a, out=a)

@@ -1,7 +1,6 @@
 // Bodies of what generated operators share and what is too cold or too long for their header.
 #include "core/dispatch/generated_support.h"
 
-#include "core/dispatch/overlap.h"
 #include "generated/ops.h"
 
 namespace msa {
@@ -50,7 +49,6 @@ void check_inplace_spec(const char* op, const Tensor& self, const OutSpec& spec)
               " doesn't match the broadcast shape ", DimsView(spec.sizes), "; use the form that is not in-place");
   MSA_REQUIRE(can_cast(spec.dtype, self.dtype()), Runtime, op, ": result type ", spec.dtype,
               " can't be cast to the desired output type ", self.dtype());
-  check_no_repeats(op, self);
 }
 
 void check_inplace_result(const char* op, const Tensor& self, const Tensor& result) {

@@ -181,6 +181,7 @@ void index_select(const Tensor& input, int64_t dim, const Tensor& index, Tensor&
 }
 
 void index_add(const Tensor& input, int64_t dim, const Tensor& index, const Tensor& source, const Scalar& alpha, Tensor& out0) {
+  check_no_repeats("index_add_", out0);
   check_no_overlap("index_add_", out0, source);
   if (input.impl() != out0.impl()) cpu::copy_into(out0, input);
   Tensor target = as_vector(out0), from = as_vector(source);

@@ -91,6 +91,7 @@ void gather(const Tensor& input, int64_t dim, const Tensor& index, bool, Tensor&
 }
 
 void scatter_src(const Tensor& input, int64_t dim, const Tensor& index, const Tensor& src, Tensor& out0) {
+  check_no_repeats("scatter_", out0);
   check_no_overlap("scatter_", out0, src);
   start_from(input, out0);
   if (index.numel() == 0) return;
@@ -106,6 +107,7 @@ void scatter_value(const Tensor& input, int64_t dim, const Tensor& index, const 
 }
 
 void scatter_add(const Tensor& input, int64_t dim, const Tensor& index, const Tensor& src, Tensor& out0) {
+  check_no_repeats("scatter_add_", out0);
   check_no_overlap("scatter_add_", out0, src);
   start_from(input, out0);
   if (index.numel() == 0) return;
