@@ -277,7 +277,8 @@ Indices apply_entries(Cursor& at, const Entries& entries) {
   return indices;
 }
 
-// --- __torch_function__ ---------------------------------------------------------------------------------
+// --- __torch_function__
+// ---------------------------------------------------------------------------------
 bool any_overrides(const Entries& entries) {
   for (Py_ssize_t i = 0; i < entries.n; ++i)
     if (!is_plain_tensor(entries.items[i]) && overrides_torch_function(entries.items[i]))

@@ -164,7 +164,8 @@ class Filler {
     MSA_REQUIRE(n == sizes_[dim], Value, "expected sequence of length ", sizes_[dim], " at dim ",
                 dim, " (got ", static_cast<long>(n), ")");
     for (Py_ssize_t i = 0; i < n; ++i) {
-      MSA_REQUIRE(PySequence_Fast_GET_SIZE(items.get()) == n, Value, "tensor: the list at dim ", dim,
+      MSA_REQUIRE(PySequence_Fast_GET_SIZE(items.get()) == n, Value, "tensor: the list at dim ",
+                  dim,
                   " changed while it was read");  // by an item's __index__ or __float__
       fill(PySequence_Fast_GET_ITEM(items.get(), i), dim + 1);
     }

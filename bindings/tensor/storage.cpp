@@ -188,10 +188,11 @@ PyObject* set(PyObject* self, const Arguments& given) {
   check_inplace("set_", t, must_record(t));
   SetSource s = set_source(t, slot);
   MSA_REQUIRE(!slot[0] || !is_tensor(slot[0]) || tensor_of(slot[0]).dtype() == t.dtype(), Runtime,
-              "set_: could not set a tensor of type ", tensor_of(slot[0]).dtype(), " to a tensor of type ", t.dtype(),
-              "; convert the source with .to() first");
-  MSA_REQUIRE(s.storage->device == t.device(), Runtime, "set_: attempted to set the storage of a tensor on device ",
-              t.device(), " to a storage on ", s.storage->device, "; the devices must match");
+              "set_: could not set a tensor of type ", tensor_of(slot[0]).dtype(),
+              " to a tensor of type ", t.dtype(), "; convert the source with .to() first");
+  MSA_REQUIRE(s.storage->device == t.device(), Runtime,
+              "set_: attempted to set the storage of a tensor on device ", t.device(),
+              " to a storage on ", s.storage->device, "; the devices must match");
   Tensor checked_view =
       from_storage(s.storage, s.layout, t.dtype());  // raises where it does not fit
   t->storage = std::move(s.storage);

@@ -20,9 +20,10 @@ PyTypeObject* tensor_class(const char* who, PyObject* o) {
 void refuse_torch_dispatch(PyTypeObject* type) {
   if (type == tensor_type || type == parameter_type) return;
   static PyObject* const name = PyUnicode_InternFromString("__torch_dispatch__");
-  MSA_REQUIRE(!_PyType_Lookup(type, name), NotImplemented, type->tp_name,
-              " defines __torch_dispatch__, which is not supported yet: override __torch_function__ "
-              "instead, which sees the calls as they are written");
+  MSA_REQUIRE(
+      !_PyType_Lookup(type, name), NotImplemented, type->tp_name,
+      " defines __torch_dispatch__, which is not supported yet: override __torch_function__ "
+      "instead, which sees the calls as they are written");
 }
 
 bool flag(PyObject* o) { return o && checked(PyObject_IsTrue(o)); }

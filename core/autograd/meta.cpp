@@ -88,9 +88,7 @@ void retain_grad(const Tensor& t) {
 
 // --- aliases without history -------------------------------------------------------------------
 
-Tensor detach(const Tensor& t) {
-  return alias(t, t.layout());
-}
+Tensor detach(const Tensor& t) { return alias(t, t.layout()); }
 
 void detach_(Tensor& t) {
   if (!t->meta) return;

@@ -29,7 +29,8 @@ DType computed_dtype(const ElementwiseOp& op, DType common) {
   bool to_float = op.rule == DTypeRule::PromoteFloat || op.rule == DTypeRule::Float;
   if (to_float && is_integral(common)) common = default_dtype();
   MSA_REQUIRE(op.rule != DTypeRule::Float || !is_complex(common), NotImplemented, op.name,
-              ": not implemented for complex inputs (", common, "); take .real, .imag or .abs() first");
+              ": not implemented for complex inputs (", common,
+              "); take .real, .imag or .abs() first");
   return common;
 }
 
@@ -76,7 +77,8 @@ bool add_flat(Flat& flat, const TensorImpl& t, size_t i) {
 bool plan_flat(Flat& flat, const ElementwiseOp& op, Inputs inputs) {
   flat.lead = inputs[0]->impl();
   for (const Tensor* t : inputs.subspan(1))
-    if (flat.lead->sizes.empty() && (!t->sizes().empty() || flat.lead->wrapped_number)) flat.lead = t->impl();
+    if (flat.lead->sizes.empty() && (!t->sizes().empty() || flat.lead->wrapped_number))
+      flat.lead = t->impl();
   DType dtype = flat.lead->dtype;
   bool to_float = op.rule == DTypeRule::PromoteFloat || op.rule == DTypeRule::Float;
   if (flat.lead->wrapped_number || (to_float && is_integral(dtype))) return false;
@@ -90,7 +92,8 @@ bool plan_flat(Flat& flat, const ElementwiseOp& op, Inputs inputs) {
 // Whether `out` can be written as it is: the right kind, and memory that is either no input's or
 // exactly one's.
 bool flat_output(const Flat& flat, const TensorImpl& out, DType dtype, Inputs inputs) {
-  if (out.dtype != dtype || !out.contiguous || !(out.sizes == flat.lead->sizes) || !out.storage->device.is_cpu())
+  if (out.dtype != dtype || !out.contiguous || !(out.sizes == flat.lead->sizes) ||
+      !out.storage->device.is_cpu())
     return false;
   for (const Tensor* t : inputs)
     if (t->impl() != &out && t->impl()->storage == out.storage) return false;
@@ -106,11 +109,12 @@ Device common_device(const ElementwiseOp& op, Inputs inputs, const Tensor* out) 
   for (const Tensor* t : inputs) {
     bool travels = t->device().is_cpu() && t->dim() == 0;
     MSA_REQUIRE(travels || t->device() == device, Runtime, op.name,
-                ": Expected all tensors to be on the same device, but found at least two devices, ", device, " and ",
-                t->device(), "; move one with .to(device)");
+                ": Expected all tensors to be on the same device, but found at least two devices, ",
+                device, " and ", t->device(), "; move one with .to(device)");
   }
-  MSA_REQUIRE(!out || out->device() == device, Runtime, op.name, ": Expected all tensors to be on the same device: out is on ",
-              out->device(), ", the inputs are on ", device);
+  MSA_REQUIRE(!out || out->device() == device, Runtime, op.name,
+              ": Expected all tensors to be on the same device: out is on ", out->device(),
+              ", the inputs are on ", device);
   return device;
 }
 
@@ -152,14 +156,17 @@ Dims result_strides(const Dims& sizes, Inputs inputs, const Strides& strides) {
 }
 
 // Checks a given output and gives it the result's sizes.
-void prepare_output(const ElementwiseOp& op, Inputs inputs, Tensor& out, bool inplace, const Dims& sizes,
-                    const Strides& strides, DType result) {
+void prepare_output(const ElementwiseOp& op, Inputs inputs, Tensor& out, bool inplace,
+                    const Dims& sizes, const Strides& strides, DType result) {
   MSA_REQUIRE(can_cast(result, out.dtype()), Runtime, op.name, ": result type ", result,
-              " can't be cast to the desired output type ", out.dtype(), "; convert an input with .to() first");
+              " can't be cast to the desired output type ", out.dtype(),
+              "; convert an input with .to() first");
   if (!(out.sizes() == sizes)) {
     auto is_out = [&](const Tensor* t) { return t->impl() == out.impl(); };
-    bool is_input = inplace || std::any_of(inputs.begin(), inputs.end(), is_out);  // which a resize would change
-    MSA_REQUIRE(!is_input, Runtime, op.name, ": output with shape ", out.sizes(), " doesn't match the broadcast shape ", sizes);
+    bool is_input = inplace || std::any_of(inputs.begin(), inputs.end(),
+                                           is_out);  // which a resize would change
+    MSA_REQUIRE(!is_input, Runtime, op.name, ": output with shape ", out.sizes(),
+                " doesn't match the broadcast shape ", sizes);
     resize_output(op.name, out, sizes);
     set_layout(*out.impl(), {sizes, result_strides(sizes, inputs, strides), out.offset()});
   }
@@ -172,7 +179,8 @@ void prepare_output(const ElementwiseOp& op, Inputs inputs, Tensor& out, bool in
 Tensor rounded(const Tensor& t, DType half) {
   Tensor out = empty(t.sizes(), half);
   Dims strides = out.strides();
-  cpu::copy_elements(t.sizes(), {out.data(), half, strides.data()}, {t.data(), t.dtype(), t.strides().data()});
+  cpu::copy_elements(t.sizes(), {out.data(), half, strides.data()},
+                     {t.data(), t.dtype(), t.strides().data()});
   return out;
 }
 
@@ -182,10 +190,12 @@ struct Plan {
   DType computed, result;
 };
 
-void run_loops(const ElementwiseOp& op, Inputs inputs, const Scalar* params, const Plan& plan, const Tensor& out) {
+void run_loops(const ElementwiseOp& op, Inputs inputs, const Scalar* params, const Plan& plan,
+               const Tensor& out) {
   DType compute = plan.computed;
   Loop loop = cpu::find_loop(**op.table, compute);
-  MSA_REQUIRE(loop, NotImplemented, op.name, ": not implemented for ", plan.computed, "; convert the input with .to() first");
+  MSA_REQUIRE(loop, NotImplemented, op.name, ": not implemented for ", plan.computed,
+              "; convert the input with .to() first");
   if (out.numel() == 0) return;
   Tensor keep[cpu::kMaxOperands - 1];
   cpu::Operand operands[cpu::kMaxOperands];
@@ -200,10 +210,12 @@ void run_loops(const ElementwiseOp& op, Inputs inputs, const Scalar* params, con
     rounded_strides[i] = expanded_strides(t.sizes(), keep[i].strides(), plan.sizes);
     operands[i + 1] = {keep[i].data(), plan.computed, rounded_strides[i].data()};
   }
-  cpu::walk(plan.sizes, {operands, inputs.size() + 1}, loop, compute, result_dtype(op.rule, compute), params);
+  cpu::walk(plan.sizes, {operands, inputs.size() + 1}, loop, compute,
+            result_dtype(op.rule, compute), params);
 }
 
-Tensor run_general(const ElementwiseOp& op, Inputs inputs, const Scalar* params, Tensor* out, bool inplace) {
+Tensor run_general(const ElementwiseOp& op, Inputs inputs, const Scalar* params, Tensor* out,
+                   bool inplace) {
   Device device = common_device(op, inputs, out);
   Plan plan;
   plan.computed = computed_dtype(op, result_type(inputs));
@@ -212,7 +224,10 @@ Tensor run_general(const ElementwiseOp& op, Inputs inputs, const Scalar* params,
   for (size_t i = 0; i < inputs.size(); ++i)
     plan.strides[i] = expanded_strides(inputs[i]->sizes(), inputs[i]->strides(), plan.sizes);
   if (out) prepare_output(op, inputs, *out, inplace, plan.sizes, plan.strides, plan.result);
-  auto fresh = [&] { return empty_strided(plan.sizes, result_strides(plan.sizes, inputs, plan.strides), plan.result, device); };
+  auto fresh = [&] {
+    return empty_strided(plan.sizes, result_strides(plan.sizes, inputs, plan.strides), plan.result,
+                         device);
+  };
   Tensor result = out ? *out : fresh();
   if (!device.is_cpu()) return result;
   // A half result is rounded as such before it goes to a wider output.
@@ -239,7 +254,8 @@ Tensor run_elementwise(const ElementwiseOp& op, std::initializer_list<const Tens
       Tensor result = out ? *out : empty(flat.lead->sizes, dtype);
       flat.data[0] = data_of(*result.impl());
       flat.steps[0] = static_cast<int64_t>(size_bytes(dtype));
-      cpu::walk_flat(flat.data, flat.steps, static_cast<int>(in.size()) + 1, result.numel(), flat.loop, params.begin());
+      cpu::walk_flat(flat.data, flat.steps, static_cast<int>(in.size()) + 1, result.numel(),
+                     flat.loop, params.begin());
       return result;
     }
   }

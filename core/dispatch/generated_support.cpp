@@ -7,14 +7,16 @@ namespace msa {
 
 void fail_out_with_grad(const char* op) {
   fail(ErrorKind::Runtime, op,
-       "(): functions with out=... arguments don't support automatic differentiation, but one of the arguments "
+       "(): functions with out=... arguments don't support automatic differentiation, but one of "
+       "the arguments "
        "requires grad; call it without out=, or under torch.no_grad().");
 }
 
 namespace {
 void check_out_dtype(const char* op, DType result, const Tensor& out) {
   MSA_REQUIRE(can_cast(result, out.dtype()), Runtime, op, ": result type ", result,
-              " can't be cast to the desired output type ", out.dtype(), "; give an out= of that type");
+              " can't be cast to the desired output type ", out.dtype(),
+              "; give an out= of that type");
 }
 }  // namespace
 
@@ -45,8 +47,9 @@ void copy_to_out(const char* op, const Tensor& result, Tensor& out) {
 }
 
 void check_inplace_spec(const char* op, const Tensor& self, const OutSpec& spec) {
-  MSA_REQUIRE(spec.sizes == self.sizes(), Runtime, op, ": output with shape ", DimsView(self.sizes()),
-              " doesn't match the broadcast shape ", DimsView(spec.sizes), "; use the form that is not in-place");
+  MSA_REQUIRE(spec.sizes == self.sizes(), Runtime, op, ": output with shape ",
+              DimsView(self.sizes()), " doesn't match the broadcast shape ", DimsView(spec.sizes),
+              "; use the form that is not in-place");
   MSA_REQUIRE(can_cast(spec.dtype, self.dtype()), Runtime, op, ": result type ", spec.dtype,
               " can't be cast to the desired output type ", self.dtype());
 }
@@ -66,29 +69,35 @@ void change_layout(Tensor& self, const Layout& layout, const Ref<Node>& node) {
     set_layout(*self.impl(), layout);
     return;
   }
-  MSA_REQUIRE(!is_view(self), NotImplemented, "in-place layout change of a view that requires grad is not supported; use the form that returns a new view");
+  MSA_REQUIRE(!is_view(self), NotImplemented,
+              "in-place layout change of a view that requires grad is not supported; use the form "
+              "that returns a new view");
   set_layout(*self.impl(), layout);
   set_history(self, node);
 }
 
 DType viewed_dtype_real(const char* op, DType dtype) {
-  MSA_REQUIRE(is_complex(dtype), Runtime, op, " is only supported for complex tensors, got ", dtype);
+  MSA_REQUIRE(is_complex(dtype), Runtime, op, " is only supported for complex tensors, got ",
+              dtype);
   return to_real(dtype);
 }
 
 DType viewed_dtype_complex(const char* op, DType dtype) {
-  MSA_REQUIRE(dtype == DType::F32 || dtype == DType::F64, Runtime, op, " is only supported for float and double tensors, got ", dtype,
+  MSA_REQUIRE(dtype == DType::F32 || dtype == DType::F64, Runtime, op,
+              " is only supported for float and double tensors, got ", dtype,
               "; convert with .to(torch.float32) first");
   return to_complex(dtype);
 }
 
 void require_data(const char* op, Device device) {
-  MSA_REQUIRE(!device.is_meta(), NotImplemented, op, ": the result's shape depends on the data, which a meta tensor does not have");
+  MSA_REQUIRE(!device.is_meta(), NotImplemented, op,
+              ": the result's shape depends on the data, which a meta tensor does not have");
 }
 
 Tensor defined_or_zeros(const Grads& grads, size_t i, const InlineVec<OutputMeta, 1>& outputs) {
   if (i < grads.size() && grads[i].defined()) return grads[i];
-  MSA_REQUIRE(i < outputs.size(), Runtime, "backward: output ", i, " has no gradient and no recorded shape");
+  MSA_REQUIRE(i < outputs.size(), Runtime, "backward: output ", i,
+              " has no gradient and no recorded shape");
   return ops::zeros(outputs[i].sizes, outputs[i].dtype, outputs[i].device);
 }
 
@@ -108,7 +117,9 @@ struct MissingGradient final : Node {
   explicit MissingGradient(const char* op) : op(op) {}
   const char* name() const override { return "NotImplemented"; }
   void apply(Grads&, Grads&) override {
-    fail(ErrorKind::NotImplemented, op, ": its gradient is not implemented; detach() its inputs, or write it as an autograd.Function");
+    fail(ErrorKind::NotImplemented, op,
+         ": its gradient is not implemented; detach() its inputs, or write it as an "
+         "autograd.Function");
   }
   const char* op;
 };

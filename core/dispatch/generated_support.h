@@ -63,7 +63,8 @@ void require_data(const char* op, Device device);
 DType viewed_dtype_real(const char* op, DType dtype);
 DType viewed_dtype_complex(const char* op, DType dtype);
 
-// --- gradients: the engine sums them over broadcast dimensions and casts them to the inputs -------
+// --- gradients: the engine sums them over broadcast dimensions and casts them to the inputs
+// -------
 inline bool wants_any(const Node& node, size_t from, size_t n) {
   for (size_t i = from; i < from + n; ++i)
     if (node.wants(i)) return true;

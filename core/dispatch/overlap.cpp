@@ -4,7 +4,8 @@
 namespace msa {
 namespace {
 
-constexpr const char* kWayOut = " a single memory location. Please clone() the tensor before performing the operation.";
+constexpr const char* kWayOut =
+    " a single memory location. Please clone() the tensor before performing the operation.";
 
 struct Extent {
   const char *begin, *end;
@@ -19,16 +20,20 @@ Extent extent_of(const Tensor& t) {
 
 void check_no_repeats(std::string_view op, const Tensor& out) {
   MSA_REQUIRE(!is_expanded(out.sizes(), out.strides()), Runtime, op,
-              ": unsupported operation: more than one element of the written-to tensor refers to", kWayOut);
+              ": unsupported operation: more than one element of the written-to tensor refers to",
+              kWayOut);
 }
 
 void check_no_overlap(std::string_view op, const Tensor& out, const Tensor& input) {
-  if (out.impl() == input.impl() || !out.same_storage(input) || !out.numel() || !input.numel()) return;
+  if (out.impl() == input.impl() || !out.same_storage(input) || !out.numel() || !input.numel())
+    return;
   if (!is_dense(out.sizes(), out.strides()) || !is_dense(input.sizes(), input.strides())) return;
   Extent o = extent_of(out), i = extent_of(input);
   if (o.begin == i.begin && o.end == i.end && out.strides() == input.strides()) return;
   MSA_REQUIRE(o.end <= i.begin || i.end <= o.begin, Runtime, op,
-              ": unsupported operation: some elements of the input tensor and the written-to tensor refer to", kWayOut);
+              ": unsupported operation: some elements of the input tensor and the written-to "
+              "tensor refer to",
+              kWayOut);
 }
 
 }  // namespace msa

@@ -1,4 +1,5 @@
-// What memory operators may write: refuses what would make the result depend on the order of the writes.
+// What memory operators may write: refuses what would make the result depend on the order of the
+// writes.
 #pragma once
 #include "core/tensor/tensor.h"
 
@@ -6,8 +7,8 @@ namespace msa {
 
 // Raises where several elements of `out` are one place in memory (an expanded tensor).
 void check_no_repeats(std::string_view op, const Tensor& out);
-// Raises where `input` shares some of `out`'s memory but is not exactly it. Tensors with gaps pass: whether their
-// elements meet cannot be told cheaply.
+// Raises where `input` shares some of `out`'s memory but is not exactly it. Tensors with gaps pass:
+// whether their elements meet cannot be told cheaply.
 void check_no_overlap(std::string_view op, const Tensor& out, const Tensor& input);
 
 }  // namespace msa

@@ -13,11 +13,13 @@ void (*release_python)(TensorImpl*) = nullptr;
 namespace {
 
 int64_t checked_numel(DimsView sizes) {
-  MSA_REQUIRE(sizes.size() <= 64, Runtime, "tensors have at most 64 dimensions, not ", sizes.size());
+  MSA_REQUIRE(sizes.size() <= 64, Runtime, "tensors have at most 64 dimensions, not ",
+              sizes.size());
   int64_t numel = 1;
   bool overflow = false;
   for (int64_t s : sizes) {
-    MSA_REQUIRE(s >= 0, Runtime, "Trying to create tensor with negative dimension ", s, ": ", sizes);
+    MSA_REQUIRE(s >= 0, Runtime, "Trying to create tensor with negative dimension ", s, ": ",
+                sizes);
     overflow |= __builtin_mul_overflow(numel, s, &numel);
   }
   MSA_REQUIRE(!overflow, Runtime, "Storage size calculation overflowed with sizes=", sizes);
@@ -35,7 +37,8 @@ int64_t extent(const Layout& layout) {
     overflow |= __builtin_add_overflow(last, n, &last);
   }
   int64_t limit = INT64_MAX / 16 - 1;  // so that the bytes fit too, whatever the dtype
-  MSA_REQUIRE(!overflow && last <= limit, Runtime, "Storage size calculation overflowed with sizes=", layout.sizes,
+  MSA_REQUIRE(!overflow && last <= limit, Runtime,
+              "Storage size calculation overflowed with sizes=", layout.sizes,
               " and strides=", layout.strides);
   return last + 1;
 }
@@ -43,9 +46,10 @@ int64_t extent(const Layout& layout) {
 void check_bounds(const Storage& storage, const Layout& layout, DType dtype) {
   MSA_REQUIRE(layout.offset >= 0, Runtime, "Tensor: invalid storage offset ", layout.offset);
   size_t needed = static_cast<size_t>(extent(layout)) * size_bytes(dtype);
-  MSA_REQUIRE(needed <= storage.bytes, Runtime, "setStorage: sizes ", layout.sizes, ", strides ", layout.strides,
-              ", storage offset ", layout.offset, ", and itemsize ", size_bytes(dtype), " requiring a storage size of ",
-              needed, " are out of bounds for storage of size ", storage.bytes);
+  MSA_REQUIRE(needed <= storage.bytes, Runtime, "setStorage: sizes ", layout.sizes, ", strides ",
+              layout.strides, ", storage offset ", layout.offset, ", and itemsize ",
+              size_bytes(dtype), " requiring a storage size of ", needed,
+              " are out of bounds for storage of size ", storage.bytes);
 }
 
 void put_layout(TensorImpl& t, const Layout& layout) {
@@ -98,10 +102,14 @@ void TensorImpl::destroy(TensorImpl* t) {
 
 bool Tensor::is_contiguous(MemoryFormat format) const {
   switch (format) {
-    case MemoryFormat::Contiguous: return impl_->contiguous;
-    case MemoryFormat::Preserve: return true;
-    case MemoryFormat::ChannelsLast: return dim() == 4 && is_channels_last(impl_->sizes, impl_->strides);
-    case MemoryFormat::ChannelsLast3d: return dim() == 5 && is_channels_last(impl_->sizes, impl_->strides);
+    case MemoryFormat::Contiguous:
+      return impl_->contiguous;
+    case MemoryFormat::Preserve:
+      return true;
+    case MemoryFormat::ChannelsLast:
+      return dim() == 4 && is_channels_last(impl_->sizes, impl_->strides);
+    case MemoryFormat::ChannelsLast3d:
+      return dim() == 5 && is_channels_last(impl_->sizes, impl_->strides);
   }
   __builtin_unreachable();
 }
@@ -110,7 +118,8 @@ bool Tensor::requires_grad() const {
   const AutogradMeta* meta = impl_->meta;
   if (!meta) return false;
   if (meta->requires_grad || meta->grad_fn) return true;
-  return meta->base && Tensor(meta->base).requires_grad();  // the base got its history after the view
+  return meta->base &&
+         Tensor(meta->base).requires_grad();  // the base got its history after the view
 }
 
 bool Tensor::is_leaf() const { return !impl_->meta || !grad_fn(*this); }
@@ -130,7 +139,8 @@ Tensor empty(DimsView sizes, DType dtype, Device device) {
 Tensor empty_strided(DimsView sizes, DimsView strides, DType dtype, Device device) {
   Ref<TensorImpl> t = new_impl(dtype);
   put_layout(*t, {sizes, strides, 0});
-  t->storage = Storage::make(static_cast<size_t>(extent({sizes, strides, 0})) * size_bytes(dtype), device);
+  t->storage =
+      Storage::make(static_cast<size_t>(extent({sizes, strides, 0})) * size_bytes(dtype), device);
   return Tensor(std::move(t));
 }
 
@@ -166,7 +176,8 @@ Tensor alias(const Tensor& base, const Layout& layout, DType dtype) {
 Tensor alias(const Tensor& base, const Layout& layout) { return alias(base, layout, base.dtype()); }
 
 void set_layout(TensorImpl& impl, const Layout& layout) {
-  // What can fail comes first: a refused resize must not leave a tensor that is larger than its memory.
+  // What can fail comes first: a refused resize must not leave a tensor that is larger than its
+  // memory.
   checked_numel(layout.sizes);
   size_t needed = static_cast<size_t>(extent(layout)) * size_bytes(impl.dtype);
   if (needed > impl.storage->bytes) impl.storage->resize(needed);
@@ -176,8 +187,9 @@ void set_layout(TensorImpl& impl, const Layout& layout) {
 void resize_output(std::string_view op, Tensor& out, DimsView sizes) {
   if (std::equal(sizes.begin(), sizes.end(), out.sizes().begin(), out.sizes().end())) return;
   if (out.numel() != 0)
-    warn("An output with one or more elements was resized since it had shape ", out.sizes(), ", which does not match the ",
-         "required output shape ", sizes, " of ", op, "; resize it to 0 elements first: t.resize_(0)");
+    warn("An output with one or more elements was resized since it had shape ", out.sizes(),
+         ", which does not match the ", "required output shape ", sizes, " of ", op,
+         "; resize it to 0 elements first: t.resize_(0)");
   set_layout(*out.impl(), {sizes, contiguous_strides(sizes), out.offset()});
 }
 

@@ -41,9 +41,11 @@ void fill_(Tensor& input, const Scalar& value) {
 
 void copy_(Tensor& input, const Tensor& src, bool) {
   if (input.impl() == src.impl()) return;
-  MSA_REQUIRE(!src.device().is_meta(), NotImplemented, "copy_: cannot copy out of meta tensor; no data!");
-  MSA_REQUIRE(broadcast_sizes("copy_", input.sizes(), src.sizes()) == input.sizes(), Runtime, "copy_: output with shape ",
-              input.sizes(), " doesn't match the broadcast shape of src ", src.sizes());
+  MSA_REQUIRE(!src.device().is_meta(), NotImplemented,
+              "copy_: cannot copy out of meta tensor; no data!");
+  MSA_REQUIRE(broadcast_sizes("copy_", input.sizes(), src.sizes()) == input.sizes(), Runtime,
+              "copy_: output with shape ", input.sizes(),
+              " doesn't match the broadcast shape of src ", src.sizes());
   check_no_repeats("copy_", input);
   check_no_overlap("copy_", input, src);
   if (is_complex(src.dtype()) && !is_complex(input.dtype()))
@@ -52,10 +54,13 @@ void copy_(Tensor& input, const Tensor& src, bool) {
   cpu::copy_elements(input.sizes(), operand(input), {src.data(), src.dtype(), strides.data()});
 }
 
-void clone(const Tensor& input, OptFormat, Tensor& out0) { cpu::copy_elements(input.sizes(), operand(out0), operand(input)); }
+void clone(const Tensor& input, OptFormat, Tensor& out0) {
+  cpu::copy_elements(input.sizes(), operand(out0), operand(input));
+}
 
 void _to_copy(const Tensor& input, OptDType, OptDevice, OptFormat, Tensor& out0) {
-  if (is_complex(input.dtype()) && !is_complex(out0.dtype())) warn("Casting complex values to real discards the imaginary part");
+  if (is_complex(input.dtype()) && !is_complex(out0.dtype()))
+    warn("Casting complex values to real discards the imaginary part");
   cpu::copy_elements(input.sizes(), operand(out0), operand(input));
 }
 

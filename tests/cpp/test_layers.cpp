@@ -14,7 +14,8 @@ namespace {
 
 // Writes down the operators that it sees; does with each what `act` says.
 struct Watch final : Layer {
-  explicit Watch(Level seen, void (*act)(LayerCall&) = [](LayerCall& call) { call.proceed(); })
+  explicit Watch(
+      Level seen, void (*act)(LayerCall&) = [](LayerCall& call) { call.proceed(); })
       : seen(seen), act(act) {
     push_layer(this);
   }
@@ -53,7 +54,8 @@ TEST_CASE("a layer may run a call twice, or answer it itself") {
     });
     CHECK(ops::add(x, x).data<float>()[2] == 2);
   }
-  Watch zero(Layer::Level::Innermost, [](LayerCall& call) { call.results.set(call.args[0].tensor()); });
+  Watch zero(Layer::Level::Innermost,
+             [](LayerCall& call) { call.results.set(call.args[0].tensor()); });
   CHECK(ops::add(x, x).data<float>()[2] == 1);
 }
 

@@ -1,8 +1,8 @@
 // Indexing with tensors, reading and writing: index, index_put, index_select, index_add.
 #include <cstring>
 
-#include "core/dispatch/elementwise.h"
 #include "core/base/lock.h"
+#include "core/dispatch/elementwise.h"
 #include "core/dispatch/overlap.h"
 #include "core/rules/index.h"
 #include "generated/kernels_index.h"
@@ -19,8 +19,8 @@ namespace {
 
 using cpu::byte_offsets;
 
-// Where the three parts of the result (dimensions before, of, and after the indices) lie in memory, in
-// the indexed tensor and in the other one.
+// Where the three parts of the result (dimensions before, of, and after the indices) lie in memory,
+// in the indexed tensor and in the other one.
 struct Places {
   std::vector<int64_t> before[2], index[2], after[2];
   bool run = false;  // the last part is one run in both
@@ -32,21 +32,23 @@ enum Side { kIndexed, kOther };
 enum class Negative { FromEnd, Refused };
 
 template <class T>
-void add_index_offsets(std::vector<int64_t>& offsets, const Tensor& index, DimsView sizes, int64_t dim, int64_t n, int64_t step,
-                       Negative negative) {
+void add_index_offsets(std::vector<int64_t>& offsets, const Tensor& index, DimsView sizes,
+                       int64_t dim, int64_t n, int64_t step, Negative negative) {
   const int64_t least = negative == Negative::FromEnd ? -n : 0;
-  std::vector<int64_t> at = byte_offsets(sizes, expanded_strides(index.sizes(), index.strides(), sizes), sizeof(T));
+  std::vector<int64_t> at =
+      byte_offsets(sizes, expanded_strides(index.sizes(), index.strides(), sizes), sizeof(T));
   const char* data = static_cast<const char*>(index.data());
   for (size_t i = 0; i < at.size(); ++i) {
     T v;
     std::memcpy(&v, data + at[i], sizeof v);
-    MSA_REQUIRE(v >= least && v < n, Index, "index ", static_cast<int64_t>(v), " is out of bounds for dimension ", dim, " with size ", n);
+    MSA_REQUIRE(v >= least && v < n, Index, "index ", static_cast<int64_t>(v),
+                " is out of bounds for dimension ", dim, " with size ", n);
     offsets[i] += (v < 0 ? v + n : v) * step;
   }
 }
 
-Places find_places(const Tensor& indexed, const TensorList& indices, const AdvancedIndex& plan, DimsView other_strides,
-                   Negative negative = Negative::FromEnd) {
+Places find_places(const Tensor& indexed, const TensorList& indices, const AdvancedIndex& plan,
+                   DimsView other_strides, Negative negative = Negative::FromEnd) {
   Places p;
   size_t item = indexed.item_bytes(), first = plan.index_at, last = first + plan.index_sizes.size();
   DimsView sizes = plan.sizes, strides = plan.strides;
@@ -64,18 +66,21 @@ Places find_places(const Tensor& indexed, const TensorList& indices, const Advan
       add_index_offsets<int32_t>(p.index[kIndexed], index, plan.index_sizes, d, n, step, negative);
     }
   }
-  p.run = is_contiguous(sizes.subspan(last), strides.subspan(last)) && is_contiguous(sizes.subspan(last), other_strides.subspan(last));
+  p.run = is_contiguous(sizes.subspan(last), strides.subspan(last)) &&
+          is_contiguous(sizes.subspan(last), other_strides.subspan(last));
   return p;
 }
 
 // f(row in the indexed tensor, row in the other) for every place of the first two parts.
 template <class F>
 void for_rows(const Places& p, char* indexed, char* other, bool parallel, F f) {
-  auto columns = static_cast<int64_t>(p.index[0].size()), width = static_cast<int64_t>(p.after[0].size());
+  auto columns = static_cast<int64_t>(p.index[0].size()),
+       width = static_cast<int64_t>(p.after[0].size());
   auto run = [&](int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row) {
       size_t b = static_cast<size_t>(row / columns), m = static_cast<size_t>(row % columns);
-      f(indexed + p.before[kIndexed][b] + p.index[kIndexed][m], other + p.before[kOther][b] + p.index[kOther][m]);
+      f(indexed + p.before[kIndexed][b] + p.index[kIndexed][m],
+        other + p.before[kOther][b] + p.index[kOther][m]);
     }
   };
   Unlocked unlocked(p.rows() * width > cpu::kGrain);
@@ -86,8 +91,8 @@ void for_rows(const Places& p, char* indexed, char* other, bool parallel, F f) {
   }
 }
 
-// Copies between the places; `to` says which side is written. Writing to indexed places stays on one
-// thread: where an index occurs twice the last one counts.
+// Copies between the places; `to` says which side is written. Writing to indexed places stays on
+// one thread: where an index occurs twice the last one counts.
 void copy_places(const Places& p, const Tensor& indexed, const Tensor& other, Side to) {
   size_t item = indexed.item_bytes();
   auto* a = static_cast<char*>(indexed.data());
@@ -95,7 +100,9 @@ void copy_places(const Places& p, const Tensor& indexed, const Tensor& other, Si
   bool parallel = to == kOther;
   size_t run_bytes = p.after[0].size() * item;
   if (p.run && run_bytes >= 32) {
-    for_rows(p, a, b, parallel, [=](char* x, char* y) { to == kOther ? std::memcpy(y, x, run_bytes) : std::memcpy(x, y, run_bytes); });
+    for_rows(p, a, b, parallel, [=](char* x, char* y) {
+      to == kOther ? std::memcpy(y, x, run_bytes) : std::memcpy(x, y, run_bytes);
+    });
     return;
   }
   cpu::for_item_type(item, [&]<class T>(T) {
@@ -103,7 +110,7 @@ void copy_places(const Places& p, const Tensor& indexed, const Tensor& other, Si
       for (size_t i = 0; i < p.after[0].size(); ++i) {
         auto* left = reinterpret_cast<T*>(x + p.after[kIndexed][i]);
         auto* right = reinterpret_cast<T*>(y + p.after[kOther][i]);
-        to == kOther ? *right = *left : *left = *right;
+        to == kOther ? * right = *left : * left = *right;
       }
     });
   });
@@ -115,21 +122,24 @@ void add_places(const Places& p, const Tensor& indexed, const Tensor& other, con
   Loop add = cpu::loops_add->loops[static_cast<int>(indexed.dtype())];
   if (p.run && add && width >= 8) {  // whole rows by the loops of `add`
     auto item = static_cast<int64_t>(indexed.item_bytes());
-    for_rows(p, static_cast<char*>(indexed.data()), static_cast<char*>(other.data()), false, [&](char* x, char* y) {
-      char* data[] = {x, x, y};
-      const int64_t strides[] = {item, item, item, 0, 0, 0};
-      add(data, strides, width, 1, &alpha);
-    });
+    for_rows(p, static_cast<char*>(indexed.data()), static_cast<char*>(other.data()), false,
+             [&](char* x, char* y) {
+               char* data[] = {x, x, y};
+               const int64_t strides[] = {item, item, item, 0, 0, 0};
+               add(data, strides, width, 1, &alpha);
+             });
     return;
   }
   cpu::for_dtype(indexed.dtype(), [&]<class T>(T) {
     T factor = alpha.to<T>();
-    for_rows(p, static_cast<char*>(indexed.data()), static_cast<char*>(other.data()), false, [&](char* x, char* y) {
-      for (size_t i = 0; i < p.after[0].size(); ++i) {
-        auto* sum = reinterpret_cast<T*>(x + p.after[kIndexed][i]);
-        *sum = cpu::add_element(*sum, cpu::mul_element(factor, *reinterpret_cast<T*>(y + p.after[kOther][i])));
-      }
-    });
+    for_rows(p, static_cast<char*>(indexed.data()), static_cast<char*>(other.data()), false,
+             [&](char* x, char* y) {
+               for (size_t i = 0; i < p.after[0].size(); ++i) {
+                 auto* sum = reinterpret_cast<T*>(x + p.after[kIndexed][i]);
+                 *sum = cpu::add_element(
+                     *sum, cpu::mul_element(factor, *reinterpret_cast<T*>(y + p.after[kOther][i])));
+               }
+             });
   });
 }
 
@@ -155,7 +165,8 @@ void _index(const Tensor& input, const TensorList& indices, Tensor& out0) {
   read(input, indices, out0, Negative::FromEnd);
 }
 
-void index_put(const Tensor& input, const TensorList& indices, const Tensor& values, bool accumulate, Tensor& out0) {
+void index_put(const Tensor& input, const TensorList& indices, const Tensor& values,
+               bool accumulate, Tensor& out0) {
   if (input.impl() != out0.impl()) cpu::copy_into(out0, input);
   TensorList places = without_masks(input, indices);
   AdvancedIndex plan = plan_index(out0, places);
@@ -177,10 +188,12 @@ void index_put(const Tensor& input, const TensorList& indices, const Tensor& val
 }
 
 void index_select(const Tensor& input, int64_t dim, const Tensor& index, Tensor& out0) {
-  read(as_vector(input), along(wrap_dim(dim, input.dim()), as_vector(index)), as_vector(out0), Negative::Refused);
+  read(as_vector(input), along(wrap_dim(dim, input.dim()), as_vector(index)), as_vector(out0),
+       Negative::Refused);
 }
 
-void index_add(const Tensor& input, int64_t dim, const Tensor& index, const Tensor& source, const Scalar& alpha, Tensor& out0) {
+void index_add(const Tensor& input, int64_t dim, const Tensor& index, const Tensor& source,
+               const Scalar& alpha, Tensor& out0) {
   check_no_repeats("index_add_", out0);
   check_no_overlap("index_add_", out0, source);
   if (input.impl() != out0.impl()) cpu::copy_into(out0, input);
@@ -189,7 +202,9 @@ void index_add(const Tensor& input, int64_t dim, const Tensor& index, const Tens
   AdvancedIndex plan = plan_index(target, indices);
   MSA_REQUIRE(plan.sizes == from.sizes(), Runtime, "index_add_(): source of shape ", source.sizes(),
               " does not fit the selected slices of shape ", plan.sizes);
-  if (from.numel()) add_places(find_places(target, indices, plan, from.strides(), Negative::Refused), target, from, alpha);
+  if (from.numel())
+    add_places(find_places(target, indices, plan, from.strides(), Negative::Refused), target, from,
+               alpha);
 }
 
 }  // namespace msa::kernels

@@ -18,9 +18,7 @@ struct Rows {
 };
 
 // Of a tensor as if it had at least one dimension.
-Layout with_a_dim(const Tensor& t) {
-  return t.dim() ? t.layout() : Layout{{1}, {1}, t.offset()};
-}
+Layout with_a_dim(const Tensor& t) { return t.dim() ? t.layout() : Layout{{1}, {1}, t.offset()}; }
 
 Dims without(Dims dims, int64_t d) {
   dims.erase(static_cast<size_t>(d));
@@ -43,11 +41,13 @@ Rows find_rows(const Tensor& indexed, const Tensor& index, const Tensor& other, 
           x.sizes[d]};
 }
 
-// f(element at the index, element of the other tensor) everywhere. Rows are independent of each other,
-// so threads share them out; the order within a row is kept.
+// f(element at the index, element of the other tensor) everywhere. Rows are independent of each
+// other, so threads share them out; the order within a row is kept.
 template <class T, class F>
-void for_elements(const char* op, const Tensor& indexed, int64_t dim, const Tensor& given_index, const Tensor& other, F f) {
-  Tensor index = given_index.dtype() == DType::I64 ? given_index : cpu::copied(given_index, DType::I64);
+void for_elements(const char* op, const Tensor& indexed, int64_t dim, const Tensor& given_index,
+                  const Tensor& other, F f) {
+  Tensor index =
+      given_index.dtype() == DType::I64 ? given_index : cpu::copied(given_index, DType::I64);
   Rows rows = find_rows(indexed, index, other, dim);
   auto* x = static_cast<char*>(indexed.data());
   auto* o = static_cast<char*>(other.data());
@@ -74,7 +74,8 @@ void for_elements(const char* op, const Tensor& indexed, int64_t dim, const Tens
     int64_t grain = std::max<int64_t>(cpu::kGrain / std::max<int64_t>(rows.length, 1), 1);
     cpu::parallel(static_cast<int64_t>(rows.index.size()), grain, run);
   }
-  MSA_REQUIRE(!outside, Runtime, op, "(): index ", wrong.load(), " is out of bounds for dimension ", dim, " with size ", rows.n);
+  MSA_REQUIRE(!outside, Runtime, op, "(): index ", wrong.load(), " is out of bounds for dimension ",
+              dim, " with size ", rows.n);
 }
 
 void start_from(const Tensor& input, Tensor& out) {
@@ -90,7 +91,8 @@ void gather(const Tensor& input, int64_t dim, const Tensor& index, bool, Tensor&
   });
 }
 
-void scatter_src(const Tensor& input, int64_t dim, const Tensor& index, const Tensor& src, Tensor& out0) {
+void scatter_src(const Tensor& input, int64_t dim, const Tensor& index, const Tensor& src,
+                 Tensor& out0) {
   check_no_repeats("scatter_", out0);
   check_no_overlap("scatter_", out0, src);
   start_from(input, out0);
@@ -100,19 +102,22 @@ void scatter_src(const Tensor& input, int64_t dim, const Tensor& index, const Te
   });
 }
 
-void scatter_value(const Tensor& input, int64_t dim, const Tensor& index, const Scalar& value, Tensor& out0) {
+void scatter_value(const Tensor& input, int64_t dim, const Tensor& index, const Scalar& value,
+                   Tensor& out0) {
   Tensor number = scalar_tensor(value, input.dtype());
   Tensor repeated = alias(number, {index.sizes(), Dims(index.sizes().size(), 0), 0});
   scatter_src(input, dim, index, repeated, out0);
 }
 
-void scatter_add(const Tensor& input, int64_t dim, const Tensor& index, const Tensor& src, Tensor& out0) {
+void scatter_add(const Tensor& input, int64_t dim, const Tensor& index, const Tensor& src,
+                 Tensor& out0) {
   check_no_repeats("scatter_add_", out0);
   check_no_overlap("scatter_add_", out0, src);
   start_from(input, out0);
   if (index.numel() == 0) return;
   cpu::for_dtype(input.dtype(), [&]<class T>(T) {
-    for_elements<T>("scatter_add", out0, dim, index, src, [](T& to, T& from) { to = cpu::add_element(to, from); });
+    for_elements<T>("scatter_add", out0, dim, index, src,
+                    [](T& to, T& from) { to = cpu::add_element(to, from); });
   });
 }
 
