@@ -7,8 +7,9 @@ slice=${SANITIZE_TESTS:-tests}
 
 [ -f $build/build.ninja ] || cmake -S . -B $build -G Ninja -DMSA_SANITIZE=ON -DPython_EXECUTABLE="$(realpath -s "$venv")/bin/python"
 ninja -C $build _C core_tests
-export ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1
-$build/core_tests
+export UBSAN_OPTIONS=print_stacktrace=1
+$build/core_tests  # leaks are looked for too: no interpreter runs here
+export ASAN_OPTIONS=detect_leaks=0  # Python keeps types and interned objects until the process ends; PyTorch as well
 
 # The Python tests read ms_adapter/_C: ours takes its place until they have run.
 module=$(basename "$(ls $build/_C*.so)")
