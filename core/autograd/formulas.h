@@ -1,5 +1,6 @@
 // Functions that gradient formulas in ops/*.toml may call beside the rows; each is built from rows,
-// so that it can be differentiated again. The generator reads this header: one declaration, one name.
+// so that it can be differentiated again. The generator reads this header: one declaration, one
+// name.
 #pragma once
 #include <array>
 #include <tuple>
@@ -23,45 +24,56 @@ Scalar conj_scalar(const Scalar& value);
 
 // The gradients of views: the incoming one placed in zeros of the input's shape.
 Tensor permute_backward(const Tensor& grad, const Dims& dims);
-Tensor slice_backward(const Tensor& grad, const Dims& sizes, int64_t dim, OptInt start, OptInt end, int64_t step);
+Tensor slice_backward(const Tensor& grad, const Dims& sizes, int64_t dim, OptInt start, OptInt end,
+                      int64_t step);
 Tensor select_backward(const Tensor& grad, const Dims& sizes, int64_t dim, int64_t index);
 // Views may overlap themselves. `input_offset` is the input's own.
-Tensor as_strided_backward(const Tensor& grad, const Dims& input_sizes, const Dims& input_strides, int64_t input_offset,
-                           const Dims& size, const Dims& stride, OptInt storage_offset);
-Tensor diagonal_backward(const Tensor& grad, const Dims& sizes, int64_t offset, int64_t dim1, int64_t dim2);
+Tensor as_strided_backward(const Tensor& grad, const Dims& input_sizes, const Dims& input_strides,
+                           int64_t input_offset, const Dims& size, const Dims& stride,
+                           OptInt storage_offset);
+Tensor diagonal_backward(const Tensor& grad, const Dims& sizes, int64_t offset, int64_t dim1,
+                         int64_t dim2);
 // Windows may overlap: their gradients are added.
-Tensor unfold_backward(const Tensor& grad, const Dims& sizes, int64_t dimension, int64_t size, int64_t step);
-Tensor split_backward(const Grads& grads, const Dims& sizes, DType dtype, int64_t split_size, int64_t dim);
-Tensor split_with_sizes_backward(const Grads& grads, const Dims& sizes, DType dtype, const Dims& split_sizes, int64_t dim);
+Tensor unfold_backward(const Tensor& grad, const Dims& sizes, int64_t dimension, int64_t size,
+                       int64_t step);
+Tensor split_backward(const Grads& grads, const Dims& sizes, DType dtype, int64_t split_size,
+                      int64_t dim);
+Tensor split_with_sizes_backward(const Grads& grads, const Dims& sizes, DType dtype,
+                                 const Dims& split_sizes, int64_t dim);
 Tensor unbind_backward(const Grads& grads, const Dims& sizes, DType dtype, int64_t dim);
 
 // Of products; `needs` says which factor's gradient is wanted.
 std::tuple<Tensor, Tensor> matmul_backward(const Tensor& grad, const Tensor& a, const Tensor& b,
                                            const std::array<bool, 2>& needs);
-std::tuple<Tensor, Tensor> scaled_matmul_backward(const Tensor& grad, const Tensor& a, const Tensor& b,
-                                                  const Scalar& alpha, const std::array<bool, 2>& needs);
-std::tuple<Tensor, Tensor> linear_backward(const Tensor& grad, const Tensor& input, const Tensor& weight,
-                                           const std::array<bool, 2>& needs);
+std::tuple<Tensor, Tensor> scaled_matmul_backward(const Tensor& grad, const Tensor& a,
+                                                  const Tensor& b, const Scalar& alpha,
+                                                  const std::array<bool, 2>& needs);
+std::tuple<Tensor, Tensor> linear_backward(const Tensor& grad, const Tensor& input,
+                                           const Tensor& weight, const std::array<bool, 2>& needs);
 // The gradient of a bias: the sum over all dimensions but the second.
 Tensor sum_to_channels(const Tensor& grad);
-// A convolution's first results: a transposed one with output padding has fewer inputs than would fit.
-Tensor conv_of_size(const Tensor& input, const Tensor& weight, const Dims& sizes, const Dims& stride,
-                    const Dims& padding, const Dims& dilation, int64_t groups);
+// A convolution's first results: a transposed one with output padding has fewer inputs than would
+// fit.
+Tensor conv_of_size(const Tensor& input, const Tensor& weight, const Dims& sizes,
+                    const Dims& stride, const Dims& padding, const Dims& dilation, int64_t groups);
 
 // Gradients of functions of one number and powers.
 Tensor pow_backward(const Tensor& grad, const Tensor& input, const Tensor& exponent);
-Tensor pow_backward_exponent(const Tensor& grad, const Tensor& input, const Tensor& exponent, const Tensor& result);
+Tensor pow_backward_exponent(const Tensor& grad, const Tensor& input, const Tensor& exponent,
+                             const Tensor& result);
 Tensor sgn_backward(const Tensor& grad, const Tensor& input, const Tensor& sign);
 Tensor mish_backward(const Tensor& grad, const Tensor& input);
 // Second derivatives: `grad` is that of the backward's result, `grad_output` what it was given.
 Tensor silu_double_backward(const Tensor& grad, const Tensor& grad_output, const Tensor& input);
 Tensor gelu_erf_double_backward(const Tensor& grad, const Tensor& grad_output, const Tensor& input);
-Tensor gelu_tanh_double_backward(const Tensor& grad, const Tensor& grad_output, const Tensor& input);
+Tensor gelu_tanh_double_backward(const Tensor& grad, const Tensor& grad_output,
+                                 const Tensor& input);
 
 // The gradients of indexing: the incoming one added at the places it was read from.
 Tensor index_backward(const Tensor& grad, const Dims& sizes, const TensorList& indices);
 Tensor gather_backward(const Tensor& grad, const Dims& sizes, int64_t dim, const Tensor& index);
-Tensor index_select_backward(const Tensor& grad, const Dims& sizes, int64_t dim, const Tensor& index);
+Tensor index_select_backward(const Tensor& grad, const Dims& sizes, int64_t dim,
+                             const Tensor& index);
 TensorList cat_backward(const Tensor& grad, const std::vector<Dims>& sizes, int64_t dim);
 
 // Reductions.
@@ -69,32 +81,43 @@ Tensor mean_backward(const Tensor& grad, const Dims& sizes, const OptDims& dim, 
 Tensor prod_backward(const Tensor& grad, const Tensor& input);
 Tensor prod_dim_backward(const Tensor& grad, const Tensor& input, int64_t dim, bool keepdim);
 // Of the largest or smallest over dimensions: equal elements share the gradient.
-Tensor extreme_backward(const Tensor& grad, const Tensor& input, const Tensor& result, const OptDims& dim, bool keepdim);
-Tensor value_selecting_backward(const Tensor& grad, const Dims& sizes, const Tensor& indices, int64_t dim, bool keepdim);
-Tensor var_backward(const Tensor& grad, const Tensor& input, const OptDims& dim, double correction, bool keepdim);
-Tensor std_backward(const Tensor& grad, const Tensor& result, const Tensor& input, const OptDims& dim, double correction,
+Tensor extreme_backward(const Tensor& grad, const Tensor& input, const Tensor& result,
+                        const OptDims& dim, bool keepdim);
+Tensor value_selecting_backward(const Tensor& grad, const Dims& sizes, const Tensor& indices,
+                                int64_t dim, bool keepdim);
+Tensor var_backward(const Tensor& grad, const Tensor& input, const OptDims& dim, double correction,
                     bool keepdim);
-Tensor var_mean_backward(const Grads& grads, const Tensor& input, const OptDims& dim, double correction, bool keepdim);
-Tensor std_mean_backward(const Grads& grads, const Tensor& std, const Tensor& input, const OptDims& dim, double correction,
-                         bool keepdim);
-Tensor vector_norm_backward(const Tensor& grad, const Tensor& input, const Tensor& result, double ord, const OptDims& dim,
-                            bool keepdim);
+Tensor std_backward(const Tensor& grad, const Tensor& result, const Tensor& input,
+                    const OptDims& dim, double correction, bool keepdim);
+Tensor var_mean_backward(const Grads& grads, const Tensor& input, const OptDims& dim,
+                         double correction, bool keepdim);
+Tensor std_mean_backward(const Grads& grads, const Tensor& std, const Tensor& input,
+                         const OptDims& dim, double correction, bool keepdim);
+Tensor vector_norm_backward(const Tensor& grad, const Tensor& input, const Tensor& result,
+                            double ord, const OptDims& dim, bool keepdim);
 Tensor cumsum_backward(const Tensor& grad, int64_t dim);
-Tensor running_best_backward(const Tensor& grad, const Dims& sizes, const Tensor& indices, int64_t dim);
+Tensor running_best_backward(const Tensor& grad, const Dims& sizes, const Tensor& indices,
+                             int64_t dim);
 Tensor cumprod_backward(const Tensor& grad, const Tensor& input, const Tensor& result, int64_t dim);
 
 // Of normalisations: one kernel, or operators where the gradient is to be differentiated again.
-std::tuple<Tensor, Tensor, Tensor> batch_norm_backward(const Tensor& grad, const Tensor& input, const Tensor& weight,
-                                                       const Tensor& mean, const Tensor& invstd, bool training,
-                                                       double eps, const std::array<bool, 3>& needs);
-std::tuple<Tensor, Tensor, Tensor> layer_norm_backward(const Tensor& grad, const Tensor& input, const Tensor& weight,
-                                                       const Tensor& mean, const Tensor& rstd, const Dims& shape,
-                                                       double eps, const std::array<bool, 3>& needs);
-Tensor embedding_double_backward(const Tensor& grad, const Tensor& indices, int64_t padding_idx, bool scaled);
+std::tuple<Tensor, Tensor, Tensor> batch_norm_backward(const Tensor& grad, const Tensor& input,
+                                                       const Tensor& weight, const Tensor& mean,
+                                                       const Tensor& invstd, bool training,
+                                                       double eps,
+                                                       const std::array<bool, 3>& needs);
+std::tuple<Tensor, Tensor, Tensor> layer_norm_backward(const Tensor& grad, const Tensor& input,
+                                                       const Tensor& weight, const Tensor& mean,
+                                                       const Tensor& rstd, const Dims& shape,
+                                                       double eps,
+                                                       const std::array<bool, 3>& needs);
+Tensor embedding_double_backward(const Tensor& grad, const Tensor& indices, int64_t padding_idx,
+                                 bool scaled);
 
 // Of attention, from weights that are computed again.
-std::tuple<Tensor, Tensor, Tensor> attention_backward(const Tensor& grad, const Tensor& query, const Tensor& key,
-                                                      const Tensor& value, bool is_causal, double scale,
+std::tuple<Tensor, Tensor, Tensor> attention_backward(const Tensor& grad, const Tensor& query,
+                                                      const Tensor& key, const Tensor& value,
+                                                      bool is_causal, double scale,
                                                       const std::array<bool, 3>& needs);
 // Where a query may look at a key: (queries, keys), true up to the query's own position.
 Tensor causal_mask(const Tensor& query, const Tensor& key);
