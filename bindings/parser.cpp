@@ -194,7 +194,7 @@ bool Call::convert_tensors(const Param&, PyObject* o, Value& value) {
     if (!is_plain_tensor(entry) && overrides_torch_function(entry)) foreign = true;
     if (is_tensor(entry)) {
       list.push_back(tensor_of(entry));
-    } else if (entry == Py_None || foreign) {
+    } else if (foreign) {
       list.emplace_back();
     } else {
       return false;

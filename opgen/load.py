@@ -78,7 +78,7 @@ class Row:
 
     @property
     def inplace_form(self) -> bool:
-        return self.inplace_only or self.has("inplace")
+        return self.inplace_only or self.has("inplace") or self.has("inplace_function")
 
     @property
     def gradients(self) -> dict[str, str]:

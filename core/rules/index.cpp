@@ -132,8 +132,8 @@ void check_within(const char* op, const Tensor& index, DimsView bound, const cha
 }
 
 void check_index_like(const char* op, const Tensor& input, int64_t dim, const Tensor& index) {
+  if (index.numel() == 0) return;  // of any dtype, in PyTorch too
   check_index_dtype(op, index);
-  if (index.numel() == 0) return;
   MSA_REQUIRE(std::max<int64_t>(index.dim(), 1) == std::max<int64_t>(input.dim(), 1), Runtime, op,
               ": Index tensor must have the same number of dimensions as input tensor: ", index,
               ", ", input);

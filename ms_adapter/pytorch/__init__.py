@@ -65,7 +65,7 @@ from ._basics import (
     use_deterministic_algorithms,
 )
 from . import autograd, functional, random, storage, utils
-from .functional import broadcast_shapes, broadcast_tensors
+from .functional import broadcast_shapes, broadcast_tensors, nonzero
 from .storage import TypedStorage
 from ._tensor_str import set_printoptions
 from . import _tensor, _utils

@@ -94,6 +94,10 @@ class TensorMethods:
 
     __array_priority__ = 1000  # NumPy's operators then leave the work to ours
 
+    def nonzero(self, *, as_tuple=False):
+        """The places of the nonzero elements, see ``torch.nonzero``."""
+        return torch.nonzero(self, as_tuple=as_tuple)
+
     def __repr__(self, *, tensor_contents=None):
         return _str(self, tensor_contents=tensor_contents)
 

@@ -1,8 +1,9 @@
 """The top-level functions that PyTorch writes in Python: broadcasting several shapes or tensors together."""
 
 import ms_adapter.pytorch as torch
+from ms_adapter import _C
 
-__all__ = ["broadcast_shapes", "broadcast_tensors"]
+__all__ = ["broadcast_shapes", "broadcast_tensors", "nonzero"]
 
 
 def broadcast_shapes(*shapes):
@@ -40,3 +41,16 @@ def broadcast_tensors(*tensors):
         tensors = tensors[0]
     shape = broadcast_shapes(*(tensor.shape for tensor in tensors))
     return tuple(tensor.expand(shape) for tensor in tensors)
+
+
+def nonzero(input, *, out=None, as_tuple=False):
+    """The places of the nonzero elements: an (n, dim) int64 tensor, or a tuple of one vector for each dimension.
+
+    >>> import ms_adapter.pytorch as torch
+    >>> torch.nonzero(torch.tensor([[1, 0], [0, 2]]), as_tuple=True)
+    (tensor([0, 1]), tensor([0, 1]))
+    """
+    rows = _C.functions["nonzero"]
+    if not as_tuple:
+        return rows(input) if out is None else rows(input, out=out)
+    return rows(input.unsqueeze(0) if input.dim() == 0 else input).unbind(1)
