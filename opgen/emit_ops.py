@@ -141,7 +141,10 @@ class Emitter:
         """What every form begins with."""
         call = self.call_boxed(form, True)
         tail = f"{{ {call}; return {self.args[0]}; }}" if form == "inplace" else f"return {call};"
-        return [f"{signature(self.row, form)} {{", f"  if (__builtin_expect(thread_state.layers_active, 0)) {tail}"]
+        seen = "thread_state.layers_active"
+        if self.row.kind == "compose":
+            seen += f" && !enters_body(id_of(OpId::{self.row.cpp}))"
+        return [f"{signature(self.row, form)} {{", f"  if (__builtin_expect({seen}, 0)) {tail}"]
 
     def record_condition(self) -> str | None:
         if self.node:

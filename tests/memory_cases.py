@@ -60,5 +60,5 @@ x = torch.ones(3, requires_grad=True) ;; y = x.exp() ;; y.detach().add_(1) ;; y.
 x = torch.zeros(4) ;; a = x.numpy() ;; x.untyped_storage().resize_(1 << 20)
 x = torch.zeros(4) ;; x.set_(torch.zeros(2, dtype=torch.float64))
 x = torch.zeros(4) ;; x.set_(torch.zeros(2, device='meta'))
-x = torch.zeros(4) ;; x.data = torch.zeros(4, device='meta')
+x = torch.zeros(4) ;; x.data = torch.zeros(4, device='meta') ;; x
 """

@@ -8,8 +8,9 @@ namespace {
 
 struct Stack {
   std::vector<Layer*> layers;
-  size_t visible = 0;   // calls made now are seen by the layers below this index
-  bool inside = false;  // an operator is running: what it calls is not outermost
+  size_t visible = 0;               // calls made now are seen by the layers below this index
+  bool inside = false;              // an operator is running: what it calls is not outermost
+  const OpInfo* entered = nullptr;  // the composed operator whose body runs next
 };
 thread_local Stack stack;
 
@@ -25,6 +26,7 @@ class See {
 
  private:
   static void set(size_t visible, bool inside) {
+    stack.entered = nullptr;
     stack.visible = visible;
     stack.inside = inside;
     thread_state.layers_active = visible > 0;
@@ -66,6 +68,7 @@ void LayerCall::proceed() {
   while (i > 0 && !sees(*stack.layers[i - 1], op)) --i;
   if (i == 0) {
     See body(op.composed ? at_call_ : 0, true);
+    if (op.composed) stack.entered = &op;
     boxed(op, form)(args, results);
     return;
   }
@@ -82,6 +85,12 @@ void LayerCall::proceed() {
 
 void call_layered(const OpInfo& op, Form form, const Value* args, Results& results) {
   LayerCall(op, form, args, results).proceed();
+}
+
+bool enters_body(uint16_t id) {
+  if (!stack.entered || stack.entered->id != id) return false;
+  stack.entered = nullptr;
+  return true;
 }
 
 void set_backend(DeviceKind kind, Backend* backend) { backends[static_cast<int>(kind)] = backend; }

@@ -37,6 +37,9 @@ void push_layer(Layer* layer);
 void pop_layer(Layer* layer);
 // What an operator does when thread_state.layers_active.
 void call_layered(const OpInfo& op, Form form, const Value* args, Results& results);
+// Whether this call is the layers' own, of the operator that they have all passed: a composed one
+// runs its body now, whose calls they shall see.
+bool enters_body(uint16_t id);
 inline Boxed boxed(const OpInfo& op, Form form) {
   return form == Form::Function ? op.call : form == Form::Inplace ? op.call_inplace : op.call_out;
 }
