@@ -1,28 +1,11 @@
 // Losses as compositions: elementwise terms, then PyTorch's reductions.
+#include "core/composed/values.h"
 #include "core/dispatch/thread_state.h"
 #include "generated/composed.h"
 #include "generated/ops.h"
 
 namespace msa::composed {
 namespace {
-
-enum Reduction : int64_t { kNone, kMean, kSum };
-
-Tensor number(double value) { return wrapped_number(Scalar(value)); }
-
-Tensor reduced(const Tensor& elements, int64_t reduction) {
-  switch (reduction) {
-    case kNone:
-      return elements;
-    case kMean:
-      return ops::div(ops::sum(elements), number(static_cast<double>(elements.numel())));
-    case kSum:
-      return ops::sum(elements);
-    default:
-      fail(ErrorKind::Value, "loss: reduction must be 0 (none), 1 (mean) or 2 (sum), but got ",
-           reduction, ".");
-  }
-}
 
 void require_inexact(const char* op, const Tensor& input) {
   MSA_REQUIRE(is_inexact(input.dtype()), NotImplemented, op, ": not implemented for ",

@@ -1,4 +1,4 @@
-"""Losses of multi-label, ranking, Gaussian and sequence problems."""
+"""Losses of multi-label, ranking and Gaussian problems."""
 
 import math
 
@@ -102,14 +102,3 @@ def triplet_margin_with_distance_loss(
     if swap:
         far = torch.minimum(far, distance(positive, negative))
     return _reduce(torch.clamp_min(margin + near - far, 0), reduction)
-
-
-def ctc_loss(
-    log_probs, targets, input_lengths, target_lengths, blank=0, reduction="mean", zero_infinity=False
-):
-    """The negative log likelihood of label sequences under all alignments with (T, N, C)
-    log-probabilities.
-    """
-    return torch.ctc_loss(
-        log_probs, targets, input_lengths, target_lengths, blank, _get_enum(reduction), zero_infinity
-    )

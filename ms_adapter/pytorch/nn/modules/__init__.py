@@ -21,6 +21,7 @@ from . import (
     rnn,
     sparse,
     transformer,
+    upsampling,
 )
 from .activation import *  # noqa: F403
 from .attention import *  # noqa: F403
@@ -43,6 +44,7 @@ from .pooling import *  # noqa: F403
 from .rnn import *  # noqa: F403
 from .sparse import *  # noqa: F403
 from .transformer import *  # noqa: F403
+from .upsampling import *  # noqa: F403
 
 _FAMILIES = (
     activation,
@@ -65,6 +67,7 @@ _FAMILIES = (
     rnn,
     sparse,
     transformer,
+    upsampling,
 )
 activation.MultiheadAttention = attention.MultiheadAttention  # where PyTorch has it
 

@@ -1,0 +1,180 @@
+// Interpolation of (N, C, ...) one dimension at a time: indices and weights are tables made here.
+#include <cmath>
+
+#include "core/composed/values.h"
+#include "generated/composed.h"
+
+namespace msa::composed {
+namespace {
+
+void check(const Tensor& input, const Dims& output_size) {
+  MSA_REQUIRE(input.dim() == static_cast<int64_t>(output_size.size()) + 2, Runtime,
+              "interpolate: expected an input with ", output_size.size(),
+              " spatial dimensions behind batch and channels, but its shape is ",
+              DimsView(input.sizes()), ".");
+  for (size_t d = 1; d < input.sizes().size(); ++d)
+    MSA_REQUIRE(input.sizes()[d] > 0, Runtime,
+                "interpolate: only the batch may be empty, but the input's shape is ",
+                DimsView(input.sizes()), ".");
+  for (int64_t n : output_size)
+    MSA_REQUIRE(n > 0, Runtime,
+                "interpolate: input and output sizes should be greater than 0, but the output "
+                "size is ",
+                DimsView(output_size), ".");
+}
+
+void require_floating(const Tensor& input) {
+  MSA_REQUIRE(is_floating(input.dtype()), NotImplemented, "interpolate: not implemented for ",
+              input.dtype(), " in this mode: convert the input first.");
+}
+
+// How many input elements one output element steps over, in the arithmetic of T.
+template <class T>
+T step_of(const OptFloats& scales, size_t d, int64_t in, int64_t out) {
+  if (scales && (*scales)[d] > 0) return static_cast<T>(1.0 / (*scales)[d]);
+  return static_cast<T>(in) / static_cast<T>(out);
+}
+template <class T>
+T step_of(const OptFloats& scales, size_t d, int64_t in, int64_t out, bool align_corners) {
+  if (!align_corners) return step_of<T>(scales, d, in, out);
+  return out > 1 ? static_cast<T>(in - 1) / static_cast<T>(out - 1) : T(0);
+}
+
+template <class T>
+T cubic_near(T x, T a) {
+  return ((a + 2) * x - (a + 3)) * x * x + 1;
+}
+template <class T>
+T cubic_far(T x, T a) {
+  return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a;
+}
+
+// The elements that each output element mixes, tap by tap, and their weights.
+template <class T>
+struct Taps {
+  std::vector<std::vector<int64_t>> index;
+  std::vector<std::vector<T>> weight;
+
+  Taps(int64_t in, int64_t out, T step, bool align_corners, bool cubic)
+      : index(cubic ? 4 : 2), weight(cubic ? 4 : 2) {
+    for (int64_t i = 0; i < out; ++i) {
+      T at =
+          align_corners ? step * static_cast<T>(i) : step * (static_cast<T>(i) + T(0.5)) - T(0.5);
+      if (!cubic) at = std::max(at, T(0));
+      const int64_t floor = static_cast<int64_t>(std::floor(at));
+      const T part = std::min(std::max(at - static_cast<T>(floor), T(0)), T(1));
+      const T a = T(-0.75);
+      const T cubics[] = {cubic_far(part + 1, a), cubic_near(part, a), cubic_near(1 - part, a),
+                          cubic_far(2 - part, a)};
+      const T lines[] = {1 - part, part};
+      for (size_t tap = 0; tap < index.size(); ++tap) {
+        const int64_t from = floor + static_cast<int64_t>(tap) - (cubic ? 1 : 0);
+        index[tap].push_back(std::clamp<int64_t>(from, 0, in - 1));
+        weight[tap].push_back(cubic ? cubics[tap] : lines[tap]);
+      }
+    }
+  }
+};
+
+template <class T>
+Tensor mixed(const Tensor& input, int64_t dim, const Taps<T>& taps) {
+  Dims column(static_cast<size_t>(input.dim() - dim), 1);
+  column[0] = -1;
+  Tensor out;
+  for (size_t tap = 0; tap < taps.index.size(); ++tap) {
+    const Tensor from = ops::index_select(input, dim, table(taps.index[tap], input.device()));
+    const Tensor weight = ops::view(table(taps.weight[tap], input.device()), column);
+    const Tensor term = ops::mul(from, weight);
+    out = out.defined() ? ops::add(out, term) : term;
+  }
+  return out;
+}
+
+template <class T>
+T antialias_weight(T x, bool cubic) {
+  x = std::abs(x);
+  if (!cubic) return x < 1 ? 1 - x : T(0);
+  const T a = T(-0.5);
+  return x < 1 ? cubic_near(x, a) : x < 2 ? cubic_far(x, a) : T(0);
+}
+
+// The (in, out) matrix of windows that widen with the step.
+template <class T>
+std::vector<T> antialias_matrix(int64_t in, int64_t out, T step, bool cubic) {
+  std::vector<T> matrix(static_cast<size_t>(in * out), T(0));
+  const T widen = std::max(step, T(1)), reach = (cubic ? T(2) : T(1)) * widen;
+  for (int64_t i = 0; i < out; ++i) {
+    const T center = step * (static_cast<T>(i) + T(0.5));
+    const auto begin = std::max<int64_t>(static_cast<int64_t>(center - reach + T(0.5)), 0);
+    const auto end = std::min<int64_t>(static_cast<int64_t>(center + reach + T(0.5)), in);
+    T sum = 0;
+    for (int64_t j = begin; j < end; ++j) {
+      const T w = antialias_weight((static_cast<T>(j) - center + T(0.5)) / widen, cubic);
+      matrix[static_cast<size_t>(j * out + i)] = w;
+      sum += w;
+    }
+    for (int64_t j = begin; j < end && sum != 0; ++j)
+      matrix[static_cast<size_t>(j * out + i)] /= sum;
+  }
+  return matrix;
+}
+
+// body<T>() with the type that indices and weights are computed in.
+template <class F>
+Tensor in_table_type(const Tensor& input, F&& body) {
+  return input.dtype() == DType::F64 ? body.template operator()<double>()
+                                     : body.template operator()<float>();
+}
+
+}  // namespace
+
+Tensor _resize_nearest(const Tensor& input, const Dims& output_size, const OptFloats& scales,
+                       bool exact) {
+  check(input, output_size);
+  Tensor out = input;
+  for (size_t d = 0; d < output_size.size(); ++d) {
+    const int64_t dim = static_cast<int64_t>(d) + 2, in = input.size(dim);
+    const float step = step_of<float>(scales, d, in, output_size[d]);
+    std::vector<int64_t> from;
+    for (int64_t i = 0; i < output_size[d]; ++i) {
+      const float at = (static_cast<float>(i) + (exact ? 0.5f : 0.f)) * step;
+      from.push_back(std::min(static_cast<int64_t>(std::floor(at)), in - 1));
+    }
+    out = ops::index_select(out, dim, table(from, input.device()));
+  }
+  return out;
+}
+
+Tensor _resize_smooth(const Tensor& input, const Dims& output_size, const OptFloats& scales,
+                      bool align_corners, bool cubic) {
+  check(input, output_size);
+  require_floating(input);
+  return in_table_type(input, [&]<class T>() {
+    Tensor out = input;
+    for (size_t d = output_size.size(); d-- > 0;) {
+      const int64_t dim = static_cast<int64_t>(d) + 2, in = input.size(dim), n = output_size[d];
+      const T step = step_of<T>(scales, d, in, n, align_corners);
+      if (in != n || step != 1) out = mixed(out, dim, Taps<T>(in, n, step, align_corners, cubic));
+    }
+    return out;
+  });
+}
+
+Tensor _resize_antialias(const Tensor& input, const Dims& output_size, const OptFloats& scales,
+                         bool align_corners, bool cubic) {
+  check(input, output_size);
+  require_floating(input);
+  return in_table_type(input, [&]<class T>() {
+    Tensor out = input;
+    for (size_t d = output_size.size(); d-- > 0;) {
+      const int64_t dim = static_cast<int64_t>(d) + 2, in = input.size(dim), n = output_size[d];
+      const T step = step_of<T>(scales, d, in, n, align_corners);
+      const Tensor matrix =
+          ops::view(table(antialias_matrix(in, n, step, cubic), input.device()), {in, n});
+      out = ops::transpose(ops::matmul(ops::transpose(out, dim, -1), matrix), dim, -1);
+    }
+    return ops::contiguous(out);
+  });
+}
+
+}  // namespace msa::composed

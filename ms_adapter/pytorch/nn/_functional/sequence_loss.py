@@ -1,0 +1,94 @@
+"""Connectionist temporal classification: label sequences against all their alignments, step by step."""
+
+import ms_adapter.pytorch as torch
+
+from .._reduction import get_enum as _get_enum
+
+# Stands for the logarithm of zero: with minus infinity itself the gradients would be NaN.
+_IMPOSSIBLE = -1e30
+
+
+def _as_list(lengths):
+    return [int(n) for n in (lengths.reshape(-1).tolist() if isinstance(lengths, torch.Tensor) else lengths)]
+
+
+def _with_blanks(targets, lengths, blank):
+    """The labels of each sample with blanks between and around them: (N, 2 L + 1), blank where they end."""
+    if targets.dim() == 1:
+        flat, rows, start = targets.tolist(), [], 0
+        for length in lengths:
+            rows.append(flat[start : start + length])
+            start += length
+    else:
+        rows = [row[:length] for row, length in zip(targets.tolist(), lengths, strict=True)]
+    width = max(lengths, default=0)
+    spread = [[blank] * (2 * width + 1) for _ in rows]
+    for places, row in zip(spread, rows, strict=True):
+        places[1 : 2 * len(row) : 2] = row
+    return torch.tensor(spread, dtype=torch.int64)
+
+
+def _shifted(alpha, by):
+    front = torch.full((alpha.size(0), by), _IMPOSSIBLE, dtype=alpha.dtype)
+    return torch.cat([front, alpha], 1)[:, : alpha.size(1)]
+
+
+def _log_likelihood(log_probs, labels, input_lengths, target_lengths, blank):
+    """The logarithm of the summed probabilities of all alignments: (N,)."""
+    steps, batch, _ = log_probs.shape
+    emitted = log_probs.gather(2, labels.expand(steps, *labels.shape))
+    width = labels.size(1)
+    start = (torch.arange(width) < 2).expand(batch, width)
+    alpha = torch.where(start, emitted[0], _IMPOSSIBLE)
+    two_back = torch.cat([torch.full((batch, 2), blank), labels], 1)[:, :width]
+    may_skip = (labels != blank) & (labels != two_back)
+    for step in range(1, steps):
+        skipped = torch.where(may_skip, _shifted(alpha, 2), _IMPOSSIBLE)
+        further = torch.stack([alpha, _shifted(alpha, 1), skipped]).logsumexp(0) + emitted[step]
+        alpha = torch.where((step < input_lengths).unsqueeze(1), further, alpha)
+    last = alpha.gather(1, (2 * target_lengths).unsqueeze(1))
+    before = alpha.gather(1, (2 * target_lengths - 1).clamp(min=0).unsqueeze(1))
+    before = torch.where((target_lengths > 0).unsqueeze(1), before, _IMPOSSIBLE)
+    return torch.cat([last, before], 1).logsumexp(1)
+
+
+def ctc_loss(
+    log_probs, targets, input_lengths, target_lengths, blank=0, reduction="mean", zero_infinity=False
+):
+    """The negative log likelihood of label sequences under all alignments with (T, N, C) or (T, C)
+    log-probabilities.
+
+    As in PyTorch the gradient is that of the logits, so ``log_probs`` should come from ``log_softmax``.
+    """
+    reduction_number = _get_enum(reduction)
+    if log_probs.dtype not in (torch.float32, torch.float64):
+        raise NotImplementedError(
+            f"ctc_loss: not implemented for {log_probs.dtype}; convert with .float() first"
+        )
+    batched = log_probs.dim() == 3
+    if not batched:
+        log_probs = log_probs.unsqueeze(1)
+    sizes, lengths = _as_list(input_lengths), _as_list(target_lengths)
+    steps, batch, classes = log_probs.shape
+    if len(sizes) != batch or len(lengths) != batch:
+        raise RuntimeError(f"ctc_loss: input_lengths and target_lengths must be of size {batch}")
+    if not 0 <= blank < classes:
+        raise RuntimeError(f"ctc_loss: blank must be in label range [0, {classes}), but got {blank}")
+    if any(not 0 <= n <= steps for n in sizes) or min(lengths, default=0) < 0:
+        raise RuntimeError(f"ctc_loss: expected input_lengths of at most {steps}, but got {sizes}")
+    if not batched and targets.dim() == 1:
+        targets = targets.unsqueeze(0)
+    labels = _with_blanks(targets, lengths, blank)
+    ends, counts = torch.tensor(sizes), torch.tensor(lengths)
+    dtype, log_probs = log_probs.dtype, log_probs.double()  # the sums of many steps lose digits
+    loss = -_log_likelihood(log_probs, labels, ends, counts, blank)
+    # Nothing in value; in the gradient it is what log_softmax would subtract.
+    used = (torch.arange(steps).unsqueeze(1) < ends).unsqueeze(2)
+    total = torch.where(used, log_probs.exp(), 0.0).sum((0, 2))
+    loss = loss + total - total.detach()
+    loss = torch.where(loss > -_IMPOSSIBLE / 2, 0.0 if zero_infinity else float("inf"), loss).to(dtype)
+    if reduction_number == 1:
+        return (loss / counts.clamp(min=1).to(dtype)).mean()
+    if reduction_number == 2:
+        return loss.sum()
+    return loss if batched else loss.squeeze(0)
