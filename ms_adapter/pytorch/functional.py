@@ -44,7 +44,7 @@ def broadcast_tensors(*tensors):
 
 
 def nonzero(input, *, out=None, as_tuple=False):
-    """The places of the nonzero elements: an (n, dim) int64 tensor, or a tuple of one vector for each dimension.
+    """The places of the nonzero elements: an (n, dim) int64 tensor, or a tuple of one vector per dimension.
 
     >>> import ms_adapter.pytorch as torch
     >>> torch.nonzero(torch.tensor([[1, 0], [0, 2]]), as_tuple=True)
