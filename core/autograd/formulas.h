@@ -63,6 +63,10 @@ Tensor pow_backward_exponent(const Tensor& grad, const Tensor& input, const Tens
                              const Tensor& result);
 Tensor sgn_backward(const Tensor& grad, const Tensor& input, const Tensor& sign);
 Tensor mish_backward(const Tensor& grad, const Tensor& input);
+Tensor sinc_backward(const Tensor& grad, const Tensor& input);
+Tensor angle_backward(const Tensor& grad, const Tensor& input);
+// Of an input that PyTorch has no derivative for either: raises NotImplementedError.
+Tensor no_gradient(std::string_view op, std::string_view input);
 // Second derivatives: `grad` is that of the backward's result, `grad_output` what it was given.
 Tensor silu_double_backward(const Tensor& grad, const Tensor& grad_output, const Tensor& input);
 Tensor gelu_erf_double_backward(const Tensor& grad, const Tensor& grad_output, const Tensor& input);
@@ -74,6 +78,13 @@ Tensor index_backward(const Tensor& grad, const Dims& sizes, const TensorList& i
 Tensor gather_backward(const Tensor& grad, const Dims& sizes, int64_t dim, const Tensor& index);
 Tensor index_select_backward(const Tensor& grad, const Dims& sizes, int64_t dim,
                              const Tensor& index);
+std::tuple<Tensor, Tensor> scatter_fold_backward(const Tensor& grad, const Tensor& input,
+                                                 int64_t dim, const Tensor& index,
+                                                 const Tensor& src, std::string_view reduce,
+                                                 bool include_self, const Tensor& result,
+                                                 const std::array<bool, 2>& needs);
+Tensor logcumsumexp_backward(const Tensor& grad, const Tensor& input, const Tensor& result,
+                             int64_t dim);
 TensorList cat_backward(const Tensor& grad, const std::vector<Dims>& sizes, int64_t dim);
 
 // Reductions.

@@ -82,6 +82,16 @@ void start_from(const Tensor& input, Tensor& out) {
   if (input.impl() != out.impl()) cpu::copy_into(out, input);
 }
 
+// A value as something that compares: halves as float.
+template <class T>
+auto compared(T value) {
+  if constexpr (std::is_same_v<T, f16> || std::is_same_v<T, bf16>) {
+    return static_cast<float>(value);
+  } else {
+    return value;
+  }
+}
+
 }  // namespace
 
 void gather(const Tensor& input, int64_t dim, const Tensor& index, bool, Tensor& out0) {
@@ -118,6 +128,31 @@ void scatter_add(const Tensor& input, int64_t dim, const Tensor& index, const Te
   cpu::for_dtype(input.dtype(), [&]<class T>(T) {
     for_elements<T>("scatter_add", out0, dim, index, src,
                     [](T& to, T& from) { to = cpu::add_element(to, from); });
+  });
+}
+
+void _scatter_fold(const Tensor& input, int64_t dim, const Tensor& index, const Tensor& src, std::string_view reduce,
+                   bool include_self, Tensor& out0) {
+  start_from(input, out0);
+  if (index.numel() == 0) return;
+  cpu::for_dtype(input.dtype(), [&]<class T>(T) {
+    if constexpr (std::is_same_v<T, c64> || std::is_same_v<T, c128>) {
+      fail(ErrorKind::NotImplemented, "scatter_reduce: not implemented for ", input.dtype());
+    } else {
+      auto fold = [&](auto f) { for_elements<T>("scatter_reduce", out0, dim, index, src, f); };
+      if (reduce == "prod") {
+        if (!include_self) scatter_value(out0, dim, index, Scalar(int64_t{1}), out0);
+        fold([](T& to, T& from) { to = cpu::mul_element(to, from); });
+        return;
+      }
+      bool largest = reduce == "amax";
+      // Any of the elements that arrive may stand for an input that does not count.
+      if (!include_self) scatter_src(out0, dim, index, src, out0);
+      fold([largest](T& to, T& from) {
+        auto old = compared(to), value = compared(from);
+        if (value != value || (old == old && (largest ? old < value : value < old))) to = from;
+      });
+    }
   });
 }
 

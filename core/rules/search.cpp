@@ -1,0 +1,34 @@
+// Rules of searches, counts and scatter reductions.
+#include "generated/rules.h"
+
+namespace msa::rules {
+
+std::array<OutSpec, 2> frexp(const Tensor& input) {
+  MSA_REQUIRE(is_floating(input.dtype()), Runtime, "frexp: only supports floating-point dtypes, got ", input.dtype());
+  Dims strides = preserved_strides(input.sizes(), input.strides());
+  return {OutSpec{input.sizes(), input.dtype(), strides}, OutSpec{input.sizes(), DType::I32, strides}};
+}
+
+OutSpec searchsorted(const Tensor&, const Tensor& input, const Tensor&, bool, bool out_int32) {
+  return {input.sizes(), out_int32 ? DType::I32 : DType::I64};
+}
+
+std::array<OutSpec, 2> mode(const Tensor& input, int64_t dim, bool keepdim) {
+  int64_t d = wrap_dim(dim, input.dim());
+  MSA_REQUIRE(input.dim() == 0 || input.sizes()[d] > 0, Index, "mode(): Expected reduction dim ", d, " to have non-zero size.");
+  Dims sizes = input.dim() ? reduced_sizes(input.sizes(), Dims{d}, keepdim) : Dims{};
+  return {OutSpec{sizes, input.dtype()}, OutSpec{sizes, DType::I64}};
+}
+
+OutSpec logcumsumexp(const Tensor& input, int64_t dim) {
+  wrap_dim(dim, input.dim());
+  MSA_REQUIRE(is_inexact(input.dtype()), NotImplemented, "logcumsumexp: not implemented for ", input.dtype(),
+              "; convert with .float() first");
+  return {input.sizes(), input.dtype(), preserved_strides(input.sizes(), input.strides())};
+}
+
+OutSpec scatter_fold(const Tensor& input, int64_t dim, const Tensor& index, const Tensor& src, std::string_view, bool) {
+  return scatter(input, dim, index, src);
+}
+
+}  // namespace msa::rules

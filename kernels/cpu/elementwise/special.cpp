@@ -1,0 +1,127 @@
+// Loops of special functions: one call an element, so no instruction set is worth a version of its own.
+#include <cmath>
+#include <numeric>
+
+#include "core/dispatch/elementwise.h"
+#include "kernels/cpu/elementwise/special_functions.h"
+
+namespace msa::cpu {
+namespace {
+
+template <class T, class F>
+void loop_1(char* const* data, const int64_t* strides, int64_t inner, int64_t outer, const Scalar*) {
+  for (int64_t j = 0; j < outer; ++j) {
+    char* out = data[0] + j * strides[2];
+    const char* in = data[1] + j * strides[3];
+    for (int64_t i = 0; i < inner; ++i)
+      *reinterpret_cast<T*>(out + i * strides[0]) = static_cast<T>(F{}(*reinterpret_cast<const T*>(in + i * strides[1])));
+  }
+}
+
+template <class T, class F>
+void loop_2(char* const* data, const int64_t* strides, int64_t inner, int64_t outer, const Scalar*) {
+  for (int64_t j = 0; j < outer; ++j) {
+    char* out = data[0] + j * strides[3];
+    const char *a = data[1] + j * strides[4], *b = data[2] + j * strides[5];
+    for (int64_t i = 0; i < inner; ++i)
+      *reinterpret_cast<T*>(out + i * strides[0]) = static_cast<T>(
+          F{}(*reinterpret_cast<const T*>(a + i * strides[1]), *reinterpret_cast<const T*>(b + i * strides[2])));
+  }
+}
+
+template <class F, class... T>
+constexpr LoopTable unary() {
+  LoopTable table;
+  ((table.loops[static_cast<int>(dtype_of<T>::value)] = &loop_1<T, F>), ...);
+  return table;
+}
+template <class F, class... T>
+constexpr LoopTable binary() {
+  LoopTable table;
+  ((table.loops[static_cast<int>(dtype_of<T>::value)] = &loop_2<T, F>), ...);
+  return table;
+}
+
+}  // namespace
+
+#define MSA_TABLE(name, ...)                          \
+  static constexpr LoopTable table_##name = __VA_ARGS__; \
+  extern const LoopTable* loops_##name;               \
+  const LoopTable* loops_##name = &table_##name;
+// A function of double, for float and double elements.
+#define MSA_OF_X(name, expression)                               \
+  namespace {                                                    \
+  struct Of_##name {                                             \
+    double operator()(double x) const { return expression; }     \
+  };                                                             \
+  }                                                              \
+  MSA_TABLE(name, unary<Of_##name, float, double>())
+#define MSA_OF_XY(name, expression)                                     \
+  namespace {                                                           \
+  struct Of_##name {                                                    \
+    double operator()(double x, double y) const { return expression; }  \
+  };                                                                    \
+  }                                                                     \
+  MSA_TABLE(name, binary<Of_##name, float, double>())
+// A function of the element type itself.
+#define MSA_OF_PAIR(name, expression, ...)              \
+  namespace {                                           \
+  struct Of_##name {                                    \
+    template <class T>                                  \
+    T operator()(T x, T y) const {                      \
+      return expression;                                \
+    }                                                   \
+  };                                                    \
+  }                                                     \
+  MSA_TABLE(name, binary<Of_##name, __VA_ARGS__>())
+
+MSA_OF_X(digamma, special::digamma(x))
+MSA_OF_X(erfinv, special::inverse_erf(x))
+MSA_OF_X(erfcx, special::scaled_erfc(x))
+MSA_OF_X(ndtri, special::inverse_normal(x))
+MSA_OF_X(log_ndtr, special::log_normal_cdf(x))
+MSA_OF_X(entr, x > 0 ? -x * std::log(x) : x == 0 ? 0.0 : x < 0 ? -HUGE_VAL : x)
+MSA_OF_X(i0, special::bessel_i(0, x))
+MSA_OF_X(i0e, special::scaled_bessel_i(0, x))
+MSA_OF_X(i1, special::bessel_i(1, x))
+MSA_OF_X(i1e, special::scaled_bessel_i(1, x))
+MSA_OF_X(bessel_j0, ::j0(x))
+MSA_OF_X(bessel_j1, ::j1(x))
+MSA_OF_X(bessel_y0, x < 0 ? NAN : ::y0(x))
+MSA_OF_X(bessel_y1, x < 0 ? NAN : ::y1(x))
+MSA_OF_X(modified_bessel_k0, special::bessel_k(0, x))
+MSA_OF_X(modified_bessel_k1, special::bessel_k(1, x))
+MSA_OF_X(scaled_modified_bessel_k0, special::scaled_bessel_k(0, x))
+MSA_OF_X(scaled_modified_bessel_k1, special::scaled_bessel_k(1, x))
+MSA_OF_X(airy_ai, special::airy_ai(x))
+MSA_OF_X(spherical_bessel_j0, special::spherical_bessel_j0(x))
+
+MSA_OF_XY(_polygamma, special::polygamma(static_cast<int64_t>(y), x))
+MSA_OF_XY(zeta, special::hurwitz_zeta(x, y))
+MSA_OF_XY(igamma, special::lower_gamma(x, y))
+MSA_OF_XY(igammac, special::upper_gamma(x, y))
+MSA_OF_XY(xlogy, std::isnan(y) ? y : x == 0 ? 0.0 : x * std::log(y))
+MSA_OF_XY(xlog1py, std::isnan(y) ? y : x == 0 ? 0.0 : x * std::log1p(y))
+MSA_OF_XY(logaddexp, x == y && std::isinf(x) ? x : std::fmax(x, y) + std::log1p(std::exp(-std::fabs(x - y))))
+MSA_OF_XY(logaddexp2, x == y && std::isinf(x) ? x : std::fmax(x, y) + std::log1p(std::exp2(-std::fabs(x - y))) * M_LOG2E)
+MSA_OF_XY(chebyshev_polynomial_t, special::chebyshev_t(x, y))
+MSA_OF_XY(chebyshev_polynomial_u, special::chebyshev_u(x, y))
+MSA_OF_XY(chebyshev_polynomial_v, special::chebyshev_v(x, y))
+MSA_OF_XY(chebyshev_polynomial_w, special::chebyshev_w(x, y))
+MSA_OF_XY(shifted_chebyshev_polynomial_t, special::chebyshev_t(2 * x - 1, y))
+MSA_OF_XY(shifted_chebyshev_polynomial_u, special::chebyshev_u(2 * x - 1, y))
+MSA_OF_XY(shifted_chebyshev_polynomial_v, special::chebyshev_v(2 * x - 1, y))
+MSA_OF_XY(shifted_chebyshev_polynomial_w, special::chebyshev_w(2 * x - 1, y))
+MSA_OF_XY(hermite_polynomial_h, special::hermite_h(x, y))
+MSA_OF_XY(hermite_polynomial_he, special::hermite_he(x, y))
+MSA_OF_XY(laguerre_polynomial_l, special::laguerre_l(x, y))
+MSA_OF_XY(legendre_polynomial_p, special::legendre_p(x, y))
+
+#define MSA_SIGNED uint8_t, int8_t, int16_t, int32_t, int64_t
+MSA_OF_PAIR(nextafter, std::nextafter(x, y), float, double)
+MSA_OF_PAIR(copysign, std::copysign(x, y), float, double)
+MSA_OF_PAIR(heaviside, x == T(0) ? y : static_cast<T>(x > T(0)), bool, MSA_SIGNED, float, double)
+MSA_OF_PAIR(gcd, static_cast<T>(std::gcd(x, y)), MSA_SIGNED)
+MSA_OF_PAIR(lcm, x == 0 || y == 0 ? T(0) : static_cast<T>(std::lcm(x, y)), MSA_SIGNED)
+
+}  // namespace msa::cpu

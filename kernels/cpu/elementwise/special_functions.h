@@ -1,0 +1,38 @@
+// Special functions of one or two double values; the loops of special.cpp compute float through them too.
+#pragma once
+#include <cstdint>
+
+namespace msa::cpu::special {
+
+// Gamma's relatives.
+double digamma(double x);
+double polygamma(int64_t n, double x);
+double hurwitz_zeta(double s, double q);
+double lower_gamma(double a, double x);  // regularized, P(a, x)
+double upper_gamma(double a, double x);  // regularized, Q(a, x)
+
+// The error function's relatives.
+double inverse_erf(double x);
+double scaled_erfc(double x);        // exp(x^2) erfc(x)
+double inverse_normal(double p);     // the quantile of the standard normal distribution
+double log_normal_cdf(double x);
+
+// Bessel functions of order n, 0 or 1.
+double scaled_bessel_i(int n, double x);  // exp(-|x|) I_n(x)
+double bessel_i(int n, double x);
+double scaled_bessel_k(int n, double x);  // exp(x) K_n(x)
+double bessel_k(int n, double x);
+double airy_ai(double x);
+double spherical_bessel_j0(double x);
+
+// Orthogonal polynomials of degree n, by their recurrences; a negative degree gives 0.
+double chebyshev_t(double x, double n);
+double chebyshev_u(double x, double n);
+double chebyshev_v(double x, double n);
+double chebyshev_w(double x, double n);
+double hermite_h(double x, double n);
+double hermite_he(double x, double n);
+double laguerre_l(double x, double n);
+double legendre_p(double x, double n);
+
+}  // namespace msa::cpu::special

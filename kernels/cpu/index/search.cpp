@@ -1,0 +1,132 @@
+// Searching in sorted rows, the most frequent element, mantissas and exponents.
+#include <algorithm>
+#include <cmath>
+
+#include "core/base/lock.h"
+#include "generated/kernels_search.h"
+#include "kernels/cpu/contiguous.h"
+#include "kernels/cpu/index/offsets.h"
+#include "kernels/cpu/real.h"
+#include "kernels/cpu/threads.h"
+
+namespace msa::kernels {
+namespace {
+
+// NaN counts as larger than every number, as in sort.
+template <class T>
+bool before(T a, T b) {
+  return a < b || (b != b && a == a);
+}
+
+template <class T>
+int64_t place(const T* row, const int64_t* order, int64_t n, T value, bool right) {
+  int64_t low = 0, high = n;
+  while (low < high) {
+    int64_t middle = (low + high) / 2;
+    T at = row[order ? order[middle] : middle];
+    (right ? !before(value, at) : before(at, value)) ? low = middle + 1 : high = middle;
+  }
+  return low;
+}
+
+template <class T>
+void search_rows(const Tensor& sorted, const Tensor& input, const Tensor& sorter, bool right, const Tensor& out) {
+  Tensor rows = cpu::contiguous(sorted, dtype_of<T>::value), values = cpu::contiguous(input, dtype_of<T>::value);
+  Tensor order = sorter.defined() ? cpu::contiguous(sorter) : Tensor();
+  int64_t n = sorted.size(-1), each = sorted.dim() == 1 ? values.numel() : (values.dim() ? values.size(-1) : 1);
+  const T *row = rows.data<T>(), *value = values.data<T>();
+  const int64_t* orders = order.defined() ? order.data<int64_t>() : nullptr;
+  auto* to = out.data<int64_t>();
+  Unlocked unlocked(values.numel() >= cpu::kGrain);
+  cpu::parallel(values.numel(), cpu::kGrain / 16, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      int64_t start = sorted.dim() == 1 ? 0 : i / each * n;
+      to[i] = place(row + start, orders ? orders + start : nullptr, n, value[i], right);
+    }
+  });
+}
+
+// The most frequent of n values, of equals the smallest, and where it last stands.
+template <class T>
+std::pair<T, int64_t> most_frequent(const T* values, int64_t n, int64_t step, std::vector<std::pair<T, int64_t>>& sorted) {
+  sorted.clear();
+  for (int64_t i = 0; i < n; ++i) sorted.emplace_back(values[i * step], i);
+  std::stable_sort(sorted.begin(), sorted.end(), [](auto& a, auto& b) { return before(a.first, b.first); });
+  std::pair<T, int64_t> best = sorted[0];
+  for (int64_t i = 0, run = 0, longest = 0; i < n; ++i) {
+    run = i && sorted[i].first == sorted[i - 1].first ? run + 1 : 1;
+    if (run < longest || (run == longest && sorted[i].first != best.first)) continue;
+    longest = run;
+    best = sorted[i];
+  }
+  return best;
+}
+
+}  // namespace
+
+// Integers are compared as int64, all floating types exactly as float64.
+void _searchsorted(const Tensor& sorted_sequence, const Tensor& input, const Tensor& sorter, bool right, bool, Tensor& out0) {
+  if (input.numel() == 0) return;
+  bool integral = is_integral(sorted_sequence.dtype()) && is_integral(input.dtype());
+  cpu::fill_contiguous(out0, DType::I64, [&](const Tensor& out) {
+    if (integral) return search_rows<int64_t>(sorted_sequence, input, sorter, right, out);
+    search_rows<double>(sorted_sequence, input, sorter, right, out);
+  });
+}
+
+void mode(const Tensor& input, int64_t dim, bool, Tensor& out0, Tensor& out1) {
+  if (out0.numel() == 0) return;
+  MSA_REQUIRE(!is_complex(input.dtype()), NotImplemented, "mode: not implemented for ", input.dtype());
+  int64_t d = wrap_dim(dim, input.dim()), n = input.dim() ? input.sizes()[d] : 1, inner = 1;
+  for (int64_t i = d + 1; i < input.dim(); ++i) inner *= input.sizes()[i];
+  auto run = [&]<class T>() {
+    Tensor in = cpu::contiguous(input, dtype_of<T>::value);
+    Tensor values = empty(out0.sizes(), dtype_of<T>::value), indices = empty(out1.sizes(), DType::I64);
+    std::vector<std::pair<T, int64_t>> room;
+    for (int64_t i = 0; i < values.numel(); ++i) {
+      const T* line = in.data<T>() + i / inner * inner * n + i % inner;
+      std::tie(values.data<T>()[i], indices.data<int64_t>()[i]) = most_frequent(line, n, inner, room);
+    }
+    cpu::copy_into(out0, values);
+    cpu::copy_into(out1, indices);
+  };
+  is_integral(input.dtype()) ? run.operator()<int64_t>() : run.operator()<double>();
+}
+
+void frexp(const Tensor& input, Tensor& out0, Tensor& out1) {
+  Tensor in = cpu::contiguous(input, DType::F64);
+  Tensor mantissas = empty(input.sizes(), DType::F64), exponents = empty(input.sizes(), DType::I32);
+  for (int64_t i = 0; i < in.numel(); ++i)
+    mantissas.data<double>()[i] = std::frexp(in.data<double>()[i], &exponents.data<int32_t>()[i]);
+  cpu::copy_into(out0, mantissas);
+  cpu::copy_into(out1, exponents);
+}
+
+// The running log(sum(exp)): the largest value so far, and the sum of exponentials relative to it.
+void logcumsumexp(const Tensor& input, int64_t dim, Tensor& out0) {
+  if (input.numel() == 0) return;
+  MSA_REQUIRE(!is_complex(input.dtype()), NotImplemented, "logcumsumexp: not implemented for ", input.dtype());
+  int64_t d = wrap_dim(dim, input.dim()), n = input.dim() ? input.sizes()[d] : 1, inner = 1;
+  for (int64_t i = d + 1; i < input.dim(); ++i) inner *= input.sizes()[i];
+  Tensor in = cpu::contiguous(input, DType::F64);
+  cpu::fill_contiguous(out0, DType::F64, [&](const Tensor& out) {
+    for (int64_t line = 0; line < in.numel() / n; ++line) {
+      int64_t start = line / inner * inner * n + line % inner;
+      const double* from = in.data<double>() + start;
+      double* to = out.data<double>() + start;
+      double top = -HUGE_VAL, sum = 0;
+      for (int64_t i = 0; i < n * inner; i += inner) {
+        double v = from[i];
+        if (v > top) {
+          sum = sum == 0 ? 1 : sum * std::exp(top - v) + 1;
+          top = v;
+        } else if (v != -HUGE_VAL || top != top) {
+          sum += v == top ? 1 : std::exp(v - top);
+        }
+        to[i] = sum == 0 ? -HUGE_VAL : top + std::log(sum);
+      }
+    }
+  });
+}
+
+}  // namespace msa::kernels
