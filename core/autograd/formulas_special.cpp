@@ -14,7 +14,8 @@ Tensor number(double v) { return wrapped_number(Scalar(v)); }
 // cos(pi x) / x - sin(pi x) / (pi x^2), 0 at 0.
 Tensor sinc_backward(const Tensor& grad, const Tensor& input) {
   Tensor angle = ops::mul(input, number(M_PI));
-  Tensor slope = ops::div(ops::sub(ops::mul(angle, ops::cos(angle)), ops::sin(angle)), ops::mul(angle, input));
+  Tensor slope =
+      ops::div(ops::sub(ops::mul(angle, ops::cos(angle)), ops::sin(angle)), ops::mul(angle, input));
   return ops::mul(grad, ops::conj(ops::masked_fill(slope, ops::eq(input, number(0)), number(0))));
 }
 
@@ -26,7 +27,8 @@ Tensor angle_backward(const Tensor& grad, const Tensor& input) {
 }
 
 Tensor no_gradient(std::string_view op, std::string_view input) {
-  fail(ErrorKind::NotImplemented, "the derivative for '", input, "' of ", op, " is not implemented; PyTorch has none either. ",
+  fail(ErrorKind::NotImplemented, "the derivative for '", input, "' of ", op,
+       " is not implemented; PyTorch has none either. ",
        "Take the gradient for its other inputs only.");
 }
 

@@ -18,7 +18,9 @@ struct Term {
   Labels labels;
 };
 
-bool has(const Labels& labels, int label) { return std::find(labels.begin(), labels.end(), label) != labels.end(); }
+bool has(const Labels& labels, int label) {
+  return std::find(labels.begin(), labels.end(), label) != labels.end();
+}
 
 std::string without_spaces(std::string_view text) {
   std::string out;
@@ -35,7 +37,8 @@ Labels parse(std::string_view part, int64_t hidden) {
       for (int64_t k = hidden; k > 0; --k) out.push_back(static_cast<int>(-k));
       i += 2;
     } else {
-      MSA_REQUIRE(std::isalpha(static_cast<unsigned char>(part[i])), Runtime, "einsum(): invalid subscript given at index ", i,
+      MSA_REQUIRE(std::isalpha(static_cast<unsigned char>(part[i])), Runtime,
+                  "einsum(): invalid subscript given at index ", i,
                   " in the equation string part '", part, "', subscripts must be in [a-zA-Z]");
       out.push_back(part[i]);
     }
@@ -64,8 +67,10 @@ Term without_repeats(Term term) {
         continue;
       }
       auto a = static_cast<int64_t>(i), b = static_cast<int64_t>(j);
-      MSA_REQUIRE(term.tensor.size(a) == term.tensor.size(b), Runtime, "einsum(): subscript ", static_cast<char>(term.labels[i]),
-                  " is repeated for one operand but the sizes don't match, ", term.tensor.size(b), " != ", term.tensor.size(a));
+      MSA_REQUIRE(term.tensor.size(a) == term.tensor.size(b), Runtime, "einsum(): subscript ",
+                  static_cast<char>(term.labels[i]),
+                  " is repeated for one operand but the sizes don't match, ", term.tensor.size(b),
+                  " != ", term.tensor.size(a));
       term.tensor = ops::movedim(ops::diagonal(term.tensor, 0, a, b), {-1}, {a});
       term.labels.erase(term.labels.begin() + static_cast<int64_t>(j));
     }
@@ -77,7 +82,8 @@ Term summed(Term term, const auto& wanted) {
   Dims dims;
   Labels left;
   for (size_t i = 0; i < term.labels.size(); ++i)
-    wanted(term.labels[i]) ? left.push_back(term.labels[i]) : dims.push_back(static_cast<int64_t>(i));
+    wanted(term.labels[i]) ? left.push_back(term.labels[i])
+                           : dims.push_back(static_cast<int64_t>(i));
   if (!dims.empty()) term.tensor = ops::sum_dim(term.tensor, dims);
   return {term.tensor, left};
 }
@@ -87,7 +93,8 @@ Tensor arranged(const Term& term, const Labels& labels) {
   Dims order;
   for (int label : labels)
     if (has(term.labels, label))
-      order.push_back(std::find(term.labels.begin(), term.labels.end(), label) - term.labels.begin());
+      order.push_back(std::find(term.labels.begin(), term.labels.end(), label) -
+                      term.labels.begin());
   Tensor out = ops::permute(term.tensor, order);
   for (size_t i = 0; i < labels.size(); ++i)
     if (!has(term.labels, labels[i])) out = ops::unsqueeze(out, static_cast<int64_t>(i));
@@ -105,8 +112,10 @@ Term contracted(const Term& a, const Term& b, const auto& wanted) {
   Labels shared, left, right, inner;
   for (int label : a.labels) {
     bool kept = wanted(label), common = has(b.labels, label);
-    MSA_REQUIRE(!common || size_of(a, label) == size_of(b, label) || size_of(a, label) == 1 || size_of(b, label) == 1, Runtime,
-                "einsum(): the operands do not broadcast: sizes ", size_of(a, label), " and ", size_of(b, label), " of one subscript");
+    MSA_REQUIRE(!common || size_of(a, label) == size_of(b, label) || size_of(a, label) == 1 ||
+                    size_of(b, label) == 1,
+                Runtime, "einsum(): the operands do not broadcast: sizes ", size_of(a, label),
+                " and ", size_of(b, label), " of one subscript");
     (kept ? (common ? shared : left) : inner).push_back(label);
   }
   for (int label : b.labels)
@@ -126,14 +135,16 @@ Term contracted(const Term& a, const Term& b, const auto& wanted) {
   auto as_batch = [&](const Term& t, const Labels& rows, const Labels& columns) {
     Labels order = joined({shared, rows, columns});
     Tensor wide = ops::_expand(arranged(t, order), sizes_of(order));
-    return ops::reshape(wide, {product(sizes_of(shared)), product(sizes_of(rows)), product(sizes_of(columns))});
+    return ops::reshape(
+        wide, {product(sizes_of(shared)), product(sizes_of(rows)), product(sizes_of(columns))});
   };
   Tensor result = ops::bmm(as_batch(a, left, inner), as_batch(b, inner, right));
   Labels labels = joined({shared, left, right});
   return {ops::reshape(result, sizes_of(labels)), labels};
 }
 
-// The result's labels when the equation names none: the ellipsis, then the letters that stand once, sorted.
+// The result's labels when the equation names none: the ellipsis, then the letters that stand once,
+// sorted.
 Labels implied(const std::vector<Term>& terms, int64_t hidden) {
   std::map<int, int> uses;
   Labels out;
@@ -152,28 +163,42 @@ Tensor _einsum(std::string_view equation, const TensorList& operands) {
   MSA_REQUIRE(!operands.empty(), Runtime, "einsum(): must provide at least one operand");
   std::string text = without_spaces(equation), left = text.substr(0, text.find("->"));
   std::vector<std::string> parts = split(left);
-  MSA_REQUIRE(parts.size() == operands.size(), Runtime, "einsum(): ", parts.size() < operands.size() ? "more operands were provided than specified in the equation"
-              : "fewer operands were provided than specified in the equation", ": ", operands.size(), " for '", equation, "'");
+  MSA_REQUIRE(parts.size() == operands.size(), Runtime, "einsum(): ",
+              parts.size() < operands.size()
+                  ? "more operands were provided than specified in the equation"
+                  : "fewer operands were provided than specified in the equation",
+              ": ", operands.size(), " for '", equation, "'");
   std::vector<Term> terms;
   int64_t most_hidden = 0;
   for (size_t i = 0; i < parts.size(); ++i) {
     bool dots = parts[i].find("...") != std::string::npos;
-    int64_t named = static_cast<int64_t>(parts[i].size()) - (dots ? 3 : 0), hidden = operands[i].dim() - named;
-    MSA_REQUIRE(dots ? hidden >= 0 : hidden == 0, Runtime, "einsum(): the number of subscripts in the equation (", named,
-                ") does not match the number of dimensions (", operands[i].dim(), ") for operand ", i, dots ? "" : " and no ellipsis was given");
+    int64_t named = static_cast<int64_t>(parts[i].size()) - (dots ? 3 : 0),
+            hidden = operands[i].dim() - named;
+    MSA_REQUIRE(dots ? hidden >= 0 : hidden == 0, Runtime,
+                "einsum(): the number of subscripts in the equation (", named,
+                ") does not match the number of dimensions (", operands[i].dim(), ") for operand ",
+                i, dots ? "" : " and no ellipsis was given");
     most_hidden = std::max(most_hidden, hidden);
     terms.push_back(without_repeats({operands[i], parse(parts[i], hidden)}));
   }
   bool explicit_result = left.size() != text.size();
-  Labels result = explicit_result ? parse(std::string_view(text).substr(left.size() + 2), most_hidden) : implied(terms, most_hidden);
+  Labels result = explicit_result
+                      ? parse(std::string_view(text).substr(left.size() + 2), most_hidden)
+                      : implied(terms, most_hidden);
   for (size_t i = 0; i < result.size(); ++i) {
-    bool known = result[i] < 0 || std::any_of(terms.begin(), terms.end(), [&](const Term& t) { return has(t.labels, result[i]); });
-    MSA_REQUIRE(known && std::count(result.begin(), result.end(), result[i]) == 1, Runtime, "einsum(): output subscript ",
-                static_cast<char>(result[i]), known ? " appears more than once in the output" : " does not appear in the equation for any input operand");
+    bool known = result[i] < 0 || std::any_of(terms.begin(), terms.end(), [&](const Term& t) {
+                   return has(t.labels, result[i]);
+                 });
+    MSA_REQUIRE(known && std::count(result.begin(), result.end(), result[i]) == 1, Runtime,
+                "einsum(): output subscript ", static_cast<char>(result[i]),
+                known ? " appears more than once in the output"
+                      : " does not appear in the equation for any input operand");
   }
   auto wanted_from = [&](size_t next) {
     return [&, next](int label) {
-      return has(result, label) || std::any_of(terms.begin() + static_cast<int64_t>(next), terms.end(), [&](const Term& t) { return has(t.labels, label); });
+      return has(result, label) ||
+             std::any_of(terms.begin() + static_cast<int64_t>(next), terms.end(),
+                         [&](const Term& t) { return has(t.labels, label); });
     };
   };
   Term out = terms.size() == 1 ? terms[0] : summed(terms[0], wanted_from(1));

@@ -24,14 +24,16 @@ TensorList all_at_least(const char* op, const TensorList& tensors, int64_t ndim)
 }
 
 void require_dims(const char* op, const Tensor& input, int64_t least) {
-  MSA_REQUIRE(input.dim() >= least, Runtime, op, " requires a tensor with at least ", least, " dimension",
-              least > 1 ? "s" : "", ", but got a tensor with ", input.dim(), " dimensions!");
+  MSA_REQUIRE(input.dim() >= least, Runtime, op, " requires a tensor with at least ", least,
+              " dimension", least > 1 ? "s" : "", ", but got a tensor with ", input.dim(),
+              " dimensions!");
 }
 
 TensorList split_evenly(const char* op, const Tensor& input, int64_t sections, int64_t dim) {
   int64_t n = input.size(dim);
-  MSA_REQUIRE(sections > 0 && n % sections == 0, Runtime, op, " attempted to split along dimension ", dim,
-              ", but the size of the dimension ", n, " is not divisible by the split_size ", sections, "!");
+  MSA_REQUIRE(sections > 0 && n % sections == 0, Runtime, op,
+              " attempted to split along dimension ", dim, ", but the size of the dimension ", n,
+              " is not divisible by the split_size ", sections, "!");
   return ops::tensor_split_sections(input, sections, dim);
 }
 
@@ -48,7 +50,8 @@ Tensor dstack(const TensorList& tensors) { return ops::cat(all_at_least("dstack"
 Tensor column_stack(const TensorList& tensors) {
   MSA_REQUIRE(!tensors.empty(), Runtime, "column_stack expects a non-empty TensorList");
   TensorList columns;
-  for (const Tensor& t : tensors) columns.push_back(t.dim() <= 1 ? ops::reshape(t, {t.numel(), 1}) : t);
+  for (const Tensor& t : tensors)
+    columns.push_back(t.dim() <= 1 ? ops::reshape(t, {t.numel(), 1}) : t);
   return ops::hstack(columns);
 }
 
@@ -79,16 +82,20 @@ TensorList dsplit_array(const Tensor& input, const Dims& indices) {
 
 Tensor constant_pad_nd(const Tensor& input, const Dims& pad, const Scalar& value) {
   auto pairs = static_cast<int64_t>(pad.size() / 2);
-  MSA_REQUIRE(pad.size() % 2 == 0, Runtime, "Length of pad must be even but instead it equals ", pad.size());
-  MSA_REQUIRE(pairs <= input.dim(), Runtime, "Length of pad should be no more than twice the number of dimensions of the input. ",
+  MSA_REQUIRE(pad.size() % 2 == 0, Runtime, "Length of pad must be even but instead it equals ",
+              pad.size());
+  MSA_REQUIRE(pairs <= input.dim(), Runtime,
+              "Length of pad should be no more than twice the number of dimensions of the input. ",
               "Pad length is ", pad.size(), " while the input has ", input.dim(), " dimensions.");
   Dims sizes = input.sizes();
   Tensor kept = input;
   for (int64_t i = 0; i < pairs; ++i) {
     int64_t d = input.dim() - 1 - i, before = pad[2 * i], after = pad[2 * i + 1];
     sizes[d] += before + after;
-    MSA_REQUIRE(sizes[d] >= 0, Runtime, "The input size ", input.sizes()[d], ", plus negative padding ", before, " and ", after,
-                ", resulted in a negative output size, which is invalid. Check dimension ", d, " of your input.");
+    MSA_REQUIRE(sizes[d] >= 0, Runtime, "The input size ", input.sizes()[d],
+                ", plus negative padding ", before, " and ", after,
+                ", resulted in a negative output size, which is invalid. Check dimension ", d,
+                " of your input.");
     int64_t cut = std::max<int64_t>(0, -before);
     int64_t length = std::max<int64_t>(0, input.sizes()[d] - cut - std::max<int64_t>(0, -after));
     kept = ops::narrow(kept, d, std::min(cut, input.sizes()[d]), length);
@@ -113,29 +120,39 @@ Tensor _chunk_cat(const TensorList& tensors, int64_t dim, int64_t num_chunks) {
     pad[pad.size() - 1] = each * num_chunks - n;
     Dims sizes(DimsView(t.sizes()).first(d));
     sizes.push_back(num_chunks);
-    sizes.push_back(t.numel() == 0 ? 0 : t.numel() / n * each / product(DimsView(t.sizes()).first(d)));
+    sizes.push_back(t.numel() == 0 ? 0
+                                   : t.numel() / n * each / product(DimsView(t.sizes()).first(d)));
     parts.push_back(ops::reshape(ops::constant_pad_nd(t, pad, Scalar(int64_t{0})), sizes));
   }
   return ops::cat(parts, wrap_dim(dim, tensors[0].dim()) + 1);
 }
 
 Tensor rot90(const Tensor& input, int64_t k, const Dims& dims) {
-  MSA_REQUIRE(dims.size() == 2, Runtime, "expected total rotation dims == 2, but got dims = ", dims.size());
-  MSA_REQUIRE(input.dim() >= 2, Runtime, "expected total dims >= 2, but got total dims = ", input.dim());
+  MSA_REQUIRE(dims.size() == 2, Runtime,
+              "expected total rotation dims == 2, but got dims = ", dims.size());
+  MSA_REQUIRE(input.dim() >= 2, Runtime,
+              "expected total dims >= 2, but got total dims = ", input.dim());
   MSA_REQUIRE(dims[0] != dims[1] && std::abs(dims[0] - dims[1]) != input.dim(), Runtime,
-              "expected rotation dims to be different, but got dim0 = ", dims[0], " and dim1 = ", dims[1]);
+              "expected rotation dims to be different, but got dim0 = ", dims[0],
+              " and dim1 = ", dims[1]);
   for (int64_t d : dims)
-    MSA_REQUIRE(d >= -input.dim() && d < input.dim(), Runtime, "Rotation dim out of range, dim = ", d);
+    MSA_REQUIRE(d >= -input.dim() && d < input.dim(), Runtime,
+                "Rotation dim out of range, dim = ", d);
   switch (((k % 4) + 4) % 4) {
-    case 1: return ops::transpose(ops::flip(input, {dims[1]}), dims[0], dims[1]);
-    case 2: return ops::flip(input, dims);
-    case 3: return ops::transpose(ops::flip(input, {dims[0]}), dims[0], dims[1]);
-    default: return ops::clone(input, MemoryFormat::Contiguous);
+    case 1:
+      return ops::transpose(ops::flip(input, {dims[1]}), dims[0], dims[1]);
+    case 2:
+      return ops::flip(input, dims);
+    case 3:
+      return ops::transpose(ops::flip(input, {dims[0]}), dims[0], dims[1]);
+    default:
+      return ops::clone(input, MemoryFormat::Contiguous);
   }
 }
 
 Tensor trace(const Tensor& input) {
-  MSA_REQUIRE(input.dim() == 2, Runtime, "trace: expected a matrix, but got tensor with dim ", input.dim());
+  MSA_REQUIRE(input.dim() == 2, Runtime, "trace: expected a matrix, but got tensor with dim ",
+              input.dim());
   return ops::sum(ops::diagonal(input));
 }
 
@@ -149,11 +166,13 @@ Tensor sum_to_size(const Tensor& input, const Dims& size) {
     fits = d < lead || want == 1 || want == input.sizes()[d];
   }
   MSA_REQUIRE(fits, Runtime, "size {", size, "} is not expandable to size {", input.sizes(), "}.");
-  return summed.empty() ? ops::view(input, size) : ops::reshape(ops::sum_dim(input, summed, true), size);
+  return summed.empty() ? ops::view(input, size)
+                        : ops::reshape(ops::sum_dim(input, summed, true), size);
 }
 
 namespace {
-Tensor triangle_places(const char* op, bool lower, int64_t row, int64_t col, int64_t offset, OptDType dtype, OptDevice device) {
+Tensor triangle_places(const char* op, bool lower, int64_t row, int64_t col, int64_t offset,
+                       OptDType dtype, OptDevice device) {
   MSA_REQUIRE(row >= 0, Runtime, op, ": row must be non-negative, got ", row);
   MSA_REQUIRE(col >= 0, Runtime, op, ": col must be non-negative, got ", col);
   Tensor all = ops::ones({row, col}, DType::Bool);
@@ -176,33 +195,43 @@ Tensor combinations(const Tensor& input, int64_t r, bool with_replacement) {
   MSA_REQUIRE(r >= 0, Runtime, "Expect a non-negative number, but got ", r);
   if (r == 0) return ops::empty({0}, input.dtype(), input.device());
   int64_t n = input.numel();
-  Tensor range = ops::arange(Scalar(n), DType::I64), kept = ops::ones(Dims(static_cast<size_t>(r), n), DType::Bool);
+  Tensor range = ops::arange(Scalar(n), DType::I64),
+         kept = ops::ones(Dims(static_cast<size_t>(r), n), DType::Bool);
   auto along = [&](int64_t d) {
     Dims sizes(static_cast<size_t>(r), 1);
     sizes[d] = n;
     return ops::view(range, sizes);
   };
   for (int64_t d = 0; d + 1 < r; ++d)
-    kept = ops::logical_and(kept, with_replacement ? ops::le(along(d), along(d + 1)) : ops::lt(along(d), along(d + 1)));
+    kept = ops::logical_and(
+        kept, with_replacement ? ops::le(along(d), along(d + 1)) : ops::lt(along(d), along(d + 1)));
   Tensor places = ops::nonzero(kept);
   return ops::reshape(ops::index_select(input, 0, ops::reshape(places, {-1})), {-1, r});
 }
 
-Tensor logspace(const Scalar& start, const Scalar& end, int64_t steps, double base, OptDType dtype, OptDevice device) {
+Tensor logspace(const Scalar& start, const Scalar& end, int64_t steps, double base, OptDType dtype,
+                OptDevice device) {
   MSA_REQUIRE(steps >= 0, Runtime, "number of steps must be non-negative");
-  DType out = dtype.value_or(start.is_complex() || end.is_complex() ? to_complex(default_dtype()) : default_dtype());
-  Tensor exponents = ops::linspace(start, end, steps, is_complex(out) ? DType::C128 : DType::F64, device);
+  DType out = dtype.value_or(start.is_complex() || end.is_complex() ? to_complex(default_dtype())
+                                                                    : default_dtype());
+  Tensor exponents =
+      ops::linspace(start, end, steps, is_complex(out) ? DType::C128 : DType::F64, device);
   return ops::to_dtype(ops::pow(wrapped_number(Scalar(base)), exponents), out);
 }
 
-Tensor empty_permuted(const Dims& size, const Dims& physical_layout, OptDType dtype, OptDevice device) {
-  MSA_REQUIRE(size.size() == physical_layout.size(), Runtime, "Number of dimensions in size does not match the length of the ",
-              "physical_layout; i.e. len(size) = ", size.size(), " is not equal to len(physical_layout) = ", physical_layout.size());
+Tensor empty_permuted(const Dims& size, const Dims& physical_layout, OptDType dtype,
+                      OptDevice device) {
+  MSA_REQUIRE(size.size() == physical_layout.size(), Runtime,
+              "Number of dimensions in size does not match the length of the ",
+              "physical_layout; i.e. len(size) = ", size.size(),
+              " is not equal to len(physical_layout) = ", physical_layout.size());
   Dims sizes, order(size.size(), -1);
   for (size_t i = 0; i < size.size(); ++i) {
     int64_t d = physical_layout[i];
-    MSA_REQUIRE(d >= 0 && d < static_cast<int64_t>(size.size()) && order[d] < 0, Runtime, d < 0 || d >= static_cast<int64_t>(size.size())
-                ? "Dimension out of range" : "Duplicate dim not allowed", " in physical_layout ", physical_layout);
+    MSA_REQUIRE(d >= 0 && d < static_cast<int64_t>(size.size()) && order[d] < 0, Runtime,
+                d < 0 || d >= static_cast<int64_t>(size.size()) ? "Dimension out of range"
+                                                                : "Duplicate dim not allowed",
+                " in physical_layout ", physical_layout);
     sizes.push_back(size[d]);
     order[d] = static_cast<int64_t>(i);
   }
@@ -210,7 +239,9 @@ Tensor empty_permuted(const Dims& size, const Dims& physical_layout, OptDType dt
 }
 
 Tensor fill_tensor(const Tensor& input, const Tensor& value) {
-  MSA_REQUIRE(value.dim() == 0, Runtime, "fill only supports 0-dimension value tensor but got tensor with ", value.dim(), " dimensions.");
+  MSA_REQUIRE(value.dim() == 0, Runtime,
+              "fill only supports 0-dimension value tensor but got tensor with ", value.dim(),
+              " dimensions.");
   Tensor out = ops::empty_like(input);
   ops::copy_(out, value);
   return out;

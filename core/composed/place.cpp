@@ -27,19 +27,22 @@ TensorList along(int64_t dim, const Tensor& index) {
 
 void require_vector(const char* op, const Tensor& index) {
   MSA_REQUIRE(index.dim() <= 1, Index, op, "(): Index is supposed to be a vector, got ", index);
-  MSA_REQUIRE(index.dtype() == DType::I64 || index.dtype() == DType::I32, Index, op, "(): Expected dtype int64 for index, got ", index.dtype());
+  MSA_REQUIRE(index.dtype() == DType::I64 || index.dtype() == DType::I32, Index, op,
+              "(): Expected dtype int64 for index, got ", index.dtype());
 }
 
 // Sums of `src` with what counts of the input, and how many there are.
-Tensor scattered_mean(const Tensor& input, int64_t dim, const Tensor& index, const Tensor& src, const Tensor& sum, bool include_self) {
+Tensor scattered_mean(const Tensor& input, int64_t dim, const Tensor& index, const Tensor& src,
+                      const Tensor& sum, bool include_self) {
   Tensor count = ops::ones_like(input);
   if (!include_self) count = ops::scatter_value(count, dim, index, Scalar(int64_t{0}));
-  count = ops::clamp_min(ops::scatter_add(count, dim, index, ops::ones_like(src)), number(int64_t{1}));
+  count =
+      ops::clamp_min(ops::scatter_add(count, dim, index, ops::ones_like(src)), number(int64_t{1}));
   return is_integral(input.dtype()) ? ops::div_floor(sum, count) : ops::div(sum, count);
 }
 
-Tensor scatter_fold(const char* op, const Tensor& input, int64_t dim, const Tensor& index, const Tensor& src,
-                    std::string_view reduce, bool include_self) {
+Tensor scatter_fold(const char* op, const Tensor& input, int64_t dim, const Tensor& index,
+                    const Tensor& src, std::string_view reduce, bool include_self) {
   if (reduce == "sum" || reduce == "mean") {
     Tensor start = include_self ? input : ops::scatter_value(input, dim, index, Scalar(int64_t{0}));
     Tensor sum = ops::scatter_add(start, dim, index, src);
@@ -52,18 +55,23 @@ Tensor scatter_fold(const char* op, const Tensor& input, int64_t dim, const Tens
 
 }  // namespace
 
-Tensor scatter_reduce(const Tensor& input, int64_t dim, const Tensor& index, const Tensor& src, std::string_view reduce, bool include_self) {
+Tensor scatter_reduce(const Tensor& input, int64_t dim, const Tensor& index, const Tensor& src,
+                      std::string_view reduce, bool include_self) {
   return scatter_fold("scatter_reduce()", input, dim, index, src, reduce, include_self);
 }
 
-Tensor index_reduce(const Tensor& input, int64_t dim, const Tensor& index, const Tensor& source, std::string_view reduce, bool include_self) {
-  MSA_REQUIRE(reduce != "sum", Runtime, "index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got sum.");
+Tensor index_reduce(const Tensor& input, int64_t dim, const Tensor& index, const Tensor& source,
+                    std::string_view reduce, bool include_self) {
+  MSA_REQUIRE(reduce != "sum", Runtime,
+              "index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got sum.");
   require_vector("index_reduce", index);
   if (input.dim() == 0 || source.dim() == 0)
-    return ops::reshape(index_reduce(ops::reshape(input, {-1}), 0, index, ops::reshape(source, {-1}), reduce, include_self), input.sizes());
+    return ops::reshape(index_reduce(ops::reshape(input, {-1}), 0, index,
+                                     ops::reshape(source, {-1}), reduce, include_self),
+                        input.sizes());
   int64_t d = wrap_dim(dim, input.dim());
-  MSA_REQUIRE(index.numel() == source.size(d), Runtime, "index_reduce(): Number of indices (", index.numel(),
-              ") should be equal to source.size(dim): ", source.size(d));
+  MSA_REQUIRE(index.numel() == source.size(d), Runtime, "index_reduce(): Number of indices (",
+              index.numel(), ") should be equal to source.size(dim): ", source.size(d));
   Dims shape(source.sizes().size(), 1);
   shape[d] = index.numel();
   Tensor wide = ops::_expand(ops::reshape(index, shape), source.sizes());
@@ -72,9 +80,11 @@ Tensor index_reduce(const Tensor& input, int64_t dim, const Tensor& index, const
 
 Tensor index_fill(const Tensor& input, int64_t dim, const Tensor& index, const Tensor& value) {
   require_vector("index_fill_", index);
-  MSA_REQUIRE(value.dim() == 0, Runtime, "index_fill_ only supports a 0-dimensional value tensor, but got tensor with ",
+  MSA_REQUIRE(value.dim() == 0, Runtime,
+              "index_fill_ only supports a 0-dimensional value tensor, but got tensor with ",
               value.dim(), " dimension(s).");
-  MSA_REQUIRE(!is_complex(value.dtype()) || is_complex(input.dtype()), Runtime, "index_fill_(): Converting complex Scalar to non-complex type is not supported");
+  MSA_REQUIRE(!is_complex(value.dtype()) || is_complex(input.dtype()), Runtime,
+              "index_fill_(): Converting complex Scalar to non-complex type is not supported");
   int64_t d = wrap_dim(dim, input.dim());
   if (input.dim() == 0) return ops::view(index_fill(ops::reshape(input, {1}), 0, index, value), {});
   return ops::index_put(input, along(d, index), ops::to_dtype(value, input.dtype()));
@@ -83,30 +93,40 @@ Tensor index_fill(const Tensor& input, int64_t dim, const Tensor& index, const T
 Tensor index_copy(const Tensor& input, int64_t dim, const Tensor& index, const Tensor& source) {
   require_vector("index_copy_", index);
   int64_t d = wrap_dim(dim, input.dim());
-  MSA_REQUIRE(input.dtype() == source.dtype(), Runtime, "index_copy_(): self and source expected to have the same dtype, but got (self) ",
+  MSA_REQUIRE(input.dtype() == source.dtype(), Runtime,
+              "index_copy_(): self and source expected to have the same dtype, but got (self) ",
               input.dtype(), " and (source) ", source.dtype());
   if (input.dim() == 0)
-    return ops::view(index_copy(ops::reshape(input, {1}), 0, index, ops::reshape(source, {-1})), {});
+    return ops::view(index_copy(ops::reshape(input, {1}), 0, index, ops::reshape(source, {-1})),
+                     {});
   Tensor slices = source.dim() == 0 ? ops::reshape(source, Dims(input.sizes().size(), 1)) : source;
-  MSA_REQUIRE(slices.dim() == input.dim(), Index, "index_copy_(): When source and destination are not scalars, their dimensionality must ",
-              "match. Source dimensionality (", source.dim(), "), destination dimensionality (", input.dim(), ")");
-  MSA_REQUIRE(index.numel() == slices.size(d), Index, "index_copy_(): Number of indices (", index.numel(),
-              ") should be equal to source.size(dim) (", slices.size(d), ")");
+  MSA_REQUIRE(
+      slices.dim() == input.dim(), Index,
+      "index_copy_(): When source and destination are not scalars, their dimensionality must ",
+      "match. Source dimensionality (", source.dim(), "), destination dimensionality (",
+      input.dim(), ")");
+  MSA_REQUIRE(index.numel() == slices.size(d), Index, "index_copy_(): Number of indices (",
+              index.numel(), ") should be equal to source.size(dim) (", slices.size(d), ")");
   Dims expected = input.sizes();
   expected[d] = index.numel();
-  MSA_REQUIRE(slices.sizes() == expected, Runtime, "index_copy_(): Source/destination tensor must have same slice shapes. Destination ",
+  MSA_REQUIRE(slices.sizes() == expected, Runtime,
+              "index_copy_(): Source/destination tensor must have same slice shapes. Destination ",
               input.sizes(), " at dimension ", d, " and source ", source.sizes());
   return ops::index_put(input, along(d, index), slices);
 }
 
 Tensor masked_scatter(const Tensor& input, const Tensor& mask, const Tensor& source) {
-  MSA_REQUIRE(mask.dtype() == DType::Bool, Runtime, "masked_scatter_ only supports boolean masks, but got mask with dtype ", mask.dtype());
-  MSA_REQUIRE(input.dtype() == source.dtype(), Runtime, "masked_scatter: expected self and source to have same dtypes but got ",
+  MSA_REQUIRE(mask.dtype() == DType::Bool, Runtime,
+              "masked_scatter_ only supports boolean masks, but got mask with dtype ",
+              mask.dtype());
+  MSA_REQUIRE(input.dtype() == source.dtype(), Runtime,
+              "masked_scatter: expected self and source to have same dtypes but got ",
               input.dtype(), " and ", source.dtype());
   Dims sizes = broadcast_sizes("masked_scatter", input.sizes(), mask.sizes());
   Tensor wide = ops::_expand(input, sizes), places = ops::reshape(ops::_expand(mask, sizes), {-1});
   int64_t wanted = ops::count_nonzero(places).data<int64_t>()[0];
-  MSA_REQUIRE(wanted <= source.numel(), Runtime, "masked_scatter: expected source to have at least ", wanted,
+  MSA_REQUIRE(wanted <= source.numel(), Runtime,
+              "masked_scatter: expected source to have at least ", wanted,
               " elements, as the mask has ones, but it has ", source.numel());
   Tensor flat = ops::index_put(ops::reshape(wide, {-1}), {ops::reshape(ops::nonzero(places), {-1})},
                                ops::narrow(ops::reshape(source, {-1}), 0, 0, wanted));
@@ -114,89 +134,132 @@ Tensor masked_scatter(const Tensor& input, const Tensor& mask, const Tensor& sou
 }
 
 Tensor put(const Tensor& input, const Tensor& index, const Tensor& source, bool accumulate) {
-  MSA_REQUIRE(index.dtype() == DType::I64, Runtime, "put_(): Expected a long tensor for index, but got ", index.dtype());
-  MSA_REQUIRE(input.dtype() == source.dtype(), Runtime, "put_(): self and source expected to have the same dtype, but got self.dtype = ",
+  MSA_REQUIRE(index.dtype() == DType::I64, Runtime,
+              "put_(): Expected a long tensor for index, but got ", index.dtype());
+  MSA_REQUIRE(input.dtype() == source.dtype(), Runtime,
+              "put_(): self and source expected to have the same dtype, but got self.dtype = ",
               input.dtype(), " and source.dtype = ", source.dtype());
-  MSA_REQUIRE(index.numel() == source.numel(), Runtime, "put_(): Expected source and index to have the same number of elements, but got ",
+  MSA_REQUIRE(index.numel() == source.numel(), Runtime,
+              "put_(): Expected source and index to have the same number of elements, but got ",
               source.numel(), " and ", index.numel());
-  MSA_REQUIRE(input.numel() > 0 || index.numel() == 0, Index, "put_(): Tried to put elements into an empty tensor");
-  Tensor flat = ops::index_put(ops::reshape(input, {-1}), {ops::reshape(index, {-1})}, ops::reshape(source, {-1}), accumulate);
+  MSA_REQUIRE(input.numel() > 0 || index.numel() == 0, Index,
+              "put_(): Tried to put elements into an empty tensor");
+  Tensor flat = ops::index_put(ops::reshape(input, {-1}), {ops::reshape(index, {-1})},
+                               ops::reshape(source, {-1}), accumulate);
   return ops::view(flat, input.sizes());
 }
 
 Tensor take(const Tensor& input, const Tensor& index) {
-  MSA_REQUIRE(index.dtype() == DType::I64, Runtime, "take(): Expected a long tensor for index, but got ", index.dtype());
-  MSA_REQUIRE(input.numel() > 0 || index.numel() == 0, Index, "take(): tried to take from an empty tensor");
-  return ops::view(ops::index_select(ops::reshape(input, {-1}), 0, ops::reshape(ops::remainder(index, number(std::max<int64_t>(input.numel(), 1))), {-1})), index.sizes());
+  MSA_REQUIRE(index.dtype() == DType::I64, Runtime,
+              "take(): Expected a long tensor for index, but got ", index.dtype());
+  MSA_REQUIRE(input.numel() > 0 || index.numel() == 0, Index,
+              "take(): tried to take from an empty tensor");
+  return ops::view(
+      ops::index_select(
+          ops::reshape(input, {-1}), 0,
+          ops::reshape(ops::remainder(index, number(std::max<int64_t>(input.numel(), 1))), {-1})),
+      index.sizes());
 }
 
 Tensor nonzero_static(const Tensor& input, int64_t size, int64_t fill_value) {
-  MSA_REQUIRE(size >= 0, Runtime, "nonzero_static: 'size' must be an non-negative integer, got ", size);
+  MSA_REQUIRE(size >= 0, Runtime, "nonzero_static: 'size' must be an non-negative integer, got ",
+              size);
   Tensor places = ops::nonzero(input);
   int64_t found = places.size(0);
   if (found >= size) return ops::clone(ops::narrow(places, 0, 0, size));
-  return ops::cat({places, ops::full({size - found, input.dim()}, Scalar(fill_value), DType::I64)}, 0);
+  return ops::cat({places, ops::full({size - found, input.dim()}, Scalar(fill_value), DType::I64)},
+                  0);
 }
 
 Tensor repeat_interleave_counts(const Tensor& repeats, OptInt output_size) {
   MSA_REQUIRE(repeats.dim() == 1, Runtime, "repeat_interleave only accept 1D vector as repeat");
-  MSA_REQUIRE(repeats.dtype() == DType::I64 || repeats.dtype() == DType::I32, Runtime, "repeats has to be Long or Int tensor, got ", repeats.dtype());
+  MSA_REQUIRE(repeats.dtype() == DType::I64 || repeats.dtype() == DType::I32, Runtime,
+              "repeats has to be Long or Int tensor, got ", repeats.dtype());
   if (repeats.numel() == 0) return ops::empty({0}, repeats.dtype());
   MSA_REQUIRE(value_of(ops::min(repeats)).to_int() >= 0, Runtime, "repeats can not be negative");
   Tensor ends = ops::cumsum(repeats, 0);
   int64_t total = value_of(ops::select(ends, 0, -1)).to_int();
-  MSA_REQUIRE(!output_size || *output_size == total, Runtime, "allocated size does not match required size: ", output_size.value_or(0), ", ", total);
-  Tensor places = ops::_searchsorted(ends, ops::arange(Scalar(total), DType::I64), Tensor(), true, false);
+  MSA_REQUIRE(!output_size || *output_size == total, Runtime,
+              "allocated size does not match required size: ", output_size.value_or(0), ", ",
+              total);
+  Tensor places =
+      ops::_searchsorted(ends, ops::arange(Scalar(total), DType::I64), Tensor(), true, false);
   return ops::to_dtype(places, repeats.dtype());
 }
 
-Tensor repeat_interleave_tensor(const Tensor& input, const Tensor& repeats, OptInt dim, OptInt output_size) {
+Tensor repeat_interleave_tensor(const Tensor& input, const Tensor& repeats, OptInt dim,
+                                OptInt output_size) {
   Tensor x = dim ? input : ops::reshape(input, {-1});
   int64_t d = wrap_dim(dim.value_or(0), x.dim());
   if (x.dim() == 0) x = ops::reshape(x, {1});
-  Tensor counts = repeats.numel() == 1 && x.size(d) != 1 ? ops::_expand(ops::reshape(repeats, {1}), {x.size(d)}) : ops::reshape(repeats, {-1});
+  Tensor counts = repeats.numel() == 1 && x.size(d) != 1
+                      ? ops::_expand(ops::reshape(repeats, {1}), {x.size(d)})
+                      : ops::reshape(repeats, {-1});
   MSA_REQUIRE(repeats.dim() <= 1, Runtime, "repeats must be 0-dim or 1-dim tensor");
-  MSA_REQUIRE(counts.numel() == x.size(d), Runtime, "repeats must have the same size as input along dim, but got repeats.size(0) = ",
+  MSA_REQUIRE(counts.numel() == x.size(d), Runtime,
+              "repeats must have the same size as input along dim, but got repeats.size(0) = ",
               counts.numel(), " and input.size(", d, ") = ", x.size(d));
   return ops::index_select(x, d, repeat_interleave_counts(counts, output_size));
 }
 
 Tensor repeat_interleave(const Tensor& input, int64_t repeats, OptInt dim, OptInt output_size) {
   MSA_REQUIRE(repeats >= 0, Runtime, "Repeats must be non-negative, got ", repeats);
-  return repeat_interleave_tensor(input, ops::full({1}, Scalar(repeats), DType::I64), dim, output_size);
+  return repeat_interleave_tensor(input, ops::full({1}, Scalar(repeats), DType::I64), dim,
+                                  output_size);
 }
 
-Tensor searchsorted(const Tensor& sorted_sequence, const Tensor& input, bool out_int32, bool right, OptStr side, const Tensor& sorter) {
-  MSA_REQUIRE(sorted_sequence.dim() > 0, Runtime, "torch.searchsorted(): input value can be a scalar only when sorted_sequence tensor dimension is 1; sorted_sequence needs at least 1 dimension");
-  MSA_REQUIRE(!side || *side == "left" || *side == "right", Runtime, "torch.searchsorted(): side can only be 'left' or 'right' but got ", side.value_or(""));
-  MSA_REQUIRE(!side || !right || *side == "right", Runtime, "torch.searchsorted(): side and right can't be set to opposites, got side of left while right was True");
-  MSA_REQUIRE(input->wrapped_number || input.dtype() == sorted_sequence.dtype(), Runtime, "torch.searchsorted(): input value tensor and boundary tensor should have same dtype, got ",
-              input.dtype(), " and ", sorted_sequence.dtype());
-  MSA_REQUIRE(!sorter.defined() || sorter.sizes() == sorted_sequence.sizes(), Runtime, "torch.searchsorted(): boundary and sorter must have the same size, got ",
+Tensor searchsorted(const Tensor& sorted_sequence, const Tensor& input, bool out_int32, bool right,
+                    OptStr side, const Tensor& sorter) {
+  MSA_REQUIRE(sorted_sequence.dim() > 0, Runtime,
+              "torch.searchsorted(): input value can be a scalar only when sorted_sequence tensor "
+              "dimension is 1; sorted_sequence needs at least 1 dimension");
+  MSA_REQUIRE(!side || *side == "left" || *side == "right", Runtime,
+              "torch.searchsorted(): side can only be 'left' or 'right' but got ",
+              side.value_or(""));
+  MSA_REQUIRE(!side || !right || *side == "right", Runtime,
+              "torch.searchsorted(): side and right can't be set to opposites, got side of left "
+              "while right was True");
+  MSA_REQUIRE(
+      input->wrapped_number || input.dtype() == sorted_sequence.dtype(), Runtime,
+      "torch.searchsorted(): input value tensor and boundary tensor should have same dtype, got ",
+      input.dtype(), " and ", sorted_sequence.dtype());
+  MSA_REQUIRE(!sorter.defined() || sorter.sizes() == sorted_sequence.sizes(), Runtime,
+              "torch.searchsorted(): boundary and sorter must have the same size, got ",
               sorted_sequence.sizes(), " and ", sorter.defined() ? sorter.sizes() : Dims{});
-  MSA_REQUIRE(!sorter.defined() || sorter.dtype() == DType::I64, Runtime, "torch.searchsorted(): sorter must be a tensor of long dtype but got ", sorter.dtype());
+  MSA_REQUIRE(!sorter.defined() || sorter.dtype() == DType::I64, Runtime,
+              "torch.searchsorted(): sorter must be a tensor of long dtype but got ",
+              sorter.dtype());
   if (sorted_sequence.dim() > 1) {
     Dims lead(DimsView(sorted_sequence.sizes()).first(sorted_sequence.sizes().size() - 1));
-    MSA_REQUIRE(input.dim() == sorted_sequence.dim() && lead == Dims(DimsView(input.sizes()).first(lead.size())), Runtime,
-                "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries tensor and ",
-                "input value tensor must match, but we got boundaries tensor ", sorted_sequence.sizes(), " and input value tensor ", input.sizes());
+    MSA_REQUIRE(input.dim() == sorted_sequence.dim() &&
+                    lead == Dims(DimsView(input.sizes()).first(lead.size())),
+                Runtime,
+                "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 "
+                "dimensions of boundaries tensor and ",
+                "input value tensor must match, but we got boundaries tensor ",
+                sorted_sequence.sizes(), " and input value tensor ", input.sizes());
   }
-  return ops::_searchsorted(detach(sorted_sequence), detach(input), sorter, right || (side && *side == "right"), out_int32);
+  return ops::_searchsorted(detach(sorted_sequence), detach(input), sorter,
+                            right || (side && *side == "right"), out_int32);
 }
 
 Tensor bucketize(const Tensor& input, const Tensor& boundaries, bool out_int32, bool right) {
-  MSA_REQUIRE(boundaries.dim() == 1, Runtime, "torch.bucketize(): boundaries tensor must be 1 dimension, but got dim(", boundaries.dim(), ")");
+  MSA_REQUIRE(boundaries.dim() == 1, Runtime,
+              "torch.bucketize(): boundaries tensor must be 1 dimension, but got dim(",
+              boundaries.dim(), ")");
   return ops::_searchsorted(detach(boundaries), detach(input), Tensor(), right, out_int32);
 }
 
 // Looked up among the sorted test elements, except where there are few.
 Tensor isin(const Tensor& elements, const Tensor& test_elements, bool, bool invert) {
   Tensor tests = ops::reshape(test_elements, {-1}), found;
-  if (tests.numel() <= 16 || is_complex(tests.dtype()) || elements.dtype() != tests.dtype() || tests.dtype() == DType::Bool) {
+  if (tests.numel() <= 16 || is_complex(tests.dtype()) || elements.dtype() != tests.dtype() ||
+      tests.dtype() == DType::Bool) {
     found = ops::any_dim(ops::eq(ops::unsqueeze(elements, -1), tests), Dims{-1});
   } else {
     Tensor sorted = std::get<0>(ops::sort(detach(tests)));
-    Tensor at = ops::clamp_max(ops::_searchsorted(sorted, detach(elements), Tensor(), false, false), number(tests.numel() - 1));
+    Tensor at = ops::clamp_max(ops::_searchsorted(sorted, detach(elements), Tensor(), false, false),
+                               number(tests.numel() - 1));
     found = ops::eq(ops::take(sorted, at), elements);
   }
   return invert ? ops::logical_not(found) : found;
@@ -204,14 +267,16 @@ Tensor isin(const Tensor& elements, const Tensor& test_elements, bool, bool inve
 
 Tensor bincount(const Tensor& input, const Tensor& weights, int64_t minlength) {
   MSA_REQUIRE(minlength >= 0, Runtime, "minlength should be >= 0");
-  MSA_REQUIRE(is_integral(input.dtype()) && input.dtype() != DType::Bool, Runtime, "bincount only supports 1-d non-negative integral inputs, got ", input.dtype());
+  MSA_REQUIRE(is_integral(input.dtype()) && input.dtype() != DType::Bool, Runtime,
+              "bincount only supports 1-d non-negative integral inputs, got ", input.dtype());
   bool fits = input.dim() == 1 && (input.numel() == 0 || value_of(ops::min(input)).to_int() >= 0);
   MSA_REQUIRE(fits, Runtime, "bincount only supports 1-d non-negative integral inputs.");
-  MSA_REQUIRE(!weights.defined() || weights.sizes() == input.sizes(), Runtime, "weights should be 1-d and have the same length as input");
+  MSA_REQUIRE(!weights.defined() || weights.sizes() == input.sizes(), Runtime,
+              "weights should be 1-d and have the same length as input");
   int64_t n = std::max(minlength, input.numel() ? value_of(ops::max(input)).to_int() + 1 : 0);
-  Tensor each = !weights.defined()                ? ops::ones(input.sizes(), DType::I64)
-                : weights.dtype() == DType::F32   ? detach(weights)
-                                                  : ops::to_dtype(detach(weights), DType::F64);
+  Tensor each = !weights.defined()              ? ops::ones(input.sizes(), DType::I64)
+                : weights.dtype() == DType::F32 ? detach(weights)
+                                                : ops::to_dtype(detach(weights), DType::F64);
   return ops::scatter_add(ops::zeros({n}, each.dtype()), 0, ops::to_dtype(input, DType::I64), each);
 }
 
@@ -227,7 +292,8 @@ std::pair<double, double> limits(const char* op, const Tensor& input, double low
     low -= 1;
     high += 1;
   }
-  MSA_REQUIRE(std::isfinite(low) && std::isfinite(high), Runtime, op, ": range of [", low, ", ", high, "] is not finite");
+  MSA_REQUIRE(std::isfinite(low) && std::isfinite(high), Runtime, op, ": range of [", low, ", ",
+              high, "] is not finite");
   MSA_REQUIRE(low < high, Runtime, op, ": max must be larger than min, got ", low, " and ", high);
   return {low, high};
 }
@@ -236,12 +302,15 @@ std::pair<double, double> limits(const char* op, const Tensor& input, double low
 
 Tensor histc(const Tensor& input, int64_t bins, const Scalar& min, const Scalar& max) {
   MSA_REQUIRE(bins > 0, Runtime, "torch.histc(): bins must be > 0, but got ", bins);
-  MSA_REQUIRE(is_floating(input.dtype()), NotImplemented, "histc: not implemented for ", input.dtype(), "; convert with .float() first");
+  MSA_REQUIRE(is_floating(input.dtype()), NotImplemented, "histc: not implemented for ",
+              input.dtype(), "; convert with .float() first");
   Tensor x = ops::reshape(ops::to_dtype(detach(input), DType::F64), {-1});
   auto [low, high] = limits("torch.histc", x, min.to_double(), max.to_double());
   Tensor inside = ops::logical_and(ops::ge(x, number(low)), ops::le(x, number(high)));
-  Tensor at = ops::floor(ops::mul(ops::sub(ops::masked_select(x, inside), number(low)), number(static_cast<double>(bins) / (high - low))));
-  Tensor counts = ops::bincount(ops::to_dtype(ops::clamp_max(at, number(bins - 1)), DType::I64), Tensor(), bins);
+  Tensor at = ops::floor(ops::mul(ops::sub(ops::masked_select(x, inside), number(low)),
+                                  number(static_cast<double>(bins) / (high - low))));
+  Tensor counts = ops::bincount(ops::to_dtype(ops::clamp_max(at, number(bins - 1)), DType::I64),
+                                Tensor(), bins);
   return ops::to_dtype(counts, input.dtype());
 }
 
@@ -251,15 +320,20 @@ using Pair = std::tuple<Tensor, Tensor>;
 
 // Elements counted (or weighed) between edges; the last bin holds its upper edge too.
 Pair count_between(const Tensor& input, const Tensor& edges, const Tensor& weight, bool density) {
-  MSA_REQUIRE(is_floating(input.dtype()), NotImplemented, "histogram: not implemented for ", input.dtype(), "; convert with .float() first");
-  MSA_REQUIRE(!weight.defined() || weight.sizes() == input.sizes(), Runtime, "torch.histogram(): if weight tensor is provided it should have the same shape as the input tensor");
+  MSA_REQUIRE(is_floating(input.dtype()), NotImplemented, "histogram: not implemented for ",
+              input.dtype(), "; convert with .float() first");
+  MSA_REQUIRE(!weight.defined() || weight.sizes() == input.sizes(), Runtime,
+              "torch.histogram(): if weight tensor is provided it should have the same shape as "
+              "the input tensor");
   int64_t bins = edges.numel() - 1;
-  Tensor x = ops::reshape(detach(input), {-1}), top = ops::select(edges, 0, bins), bottom = ops::select(edges, 0, 0);
+  Tensor x = ops::reshape(detach(input), {-1}), top = ops::select(edges, 0, bins),
+         bottom = ops::select(edges, 0, 0);
   Tensor inside = ops::logical_and(ops::ge(x, bottom), ops::le(x, top));
   Tensor kept = ops::masked_select(x, inside);
   Tensor at = ops::sub(ops::_searchsorted(edges, kept, Tensor(), true, false), number(int64_t{1}));
   at = ops::clamp_max(at, number(bins - 1));
-  Tensor each = weight.defined() ? ops::masked_select(ops::reshape(detach(weight), {-1}), inside) : ops::ones_like(kept);
+  Tensor each = weight.defined() ? ops::masked_select(ops::reshape(detach(weight), {-1}), inside)
+                                 : ops::ones_like(kept);
   Tensor hist = ops::scatter_add(ops::zeros({bins}, input.dtype()), 0, at, each);
   if (density) hist = ops::div(ops::div(hist, ops::sum(hist)), ops::diff(edges));
   return {hist, edges};
@@ -267,22 +341,32 @@ Pair count_between(const Tensor& input, const Tensor& edges, const Tensor& weigh
 
 }  // namespace
 
-Pair histogram_bins_tensor(const Tensor& input, const Tensor& bins, const Tensor& weight, bool density) {
-  MSA_REQUIRE(bins.dim() == 1 && bins.numel() > 0, Runtime, "torch.histogram(): bins tensor should have one dimension and at least one edge, got ", bins);
-  MSA_REQUIRE(bins.dtype() == input.dtype(), Runtime, "torch.histogram(): input tensor and bins tensors should have the same dtype, but got input with dtype ",
+Pair histogram_bins_tensor(const Tensor& input, const Tensor& bins, const Tensor& weight,
+                           bool density) {
+  MSA_REQUIRE(
+      bins.dim() == 1 && bins.numel() > 0, Runtime,
+      "torch.histogram(): bins tensor should have one dimension and at least one edge, got ", bins);
+  MSA_REQUIRE(bins.dtype() == input.dtype(), Runtime,
+              "torch.histogram(): input tensor and bins tensors should have the same dtype, but "
+              "got input with dtype ",
               input.dtype(), " and bins with dtype ", bins.dtype());
   return count_between(input, detach(bins), weight, density);
 }
 
-Pair histogram(const Tensor& input, int64_t bins, const OptFloats& range, const Tensor& weight, bool density) {
+Pair histogram(const Tensor& input, int64_t bins, const OptFloats& range, const Tensor& weight,
+               bool density) {
   MSA_REQUIRE(bins > 0, Runtime, "torch.histogram(): bins must be > 0, but got ", bins);
-  MSA_REQUIRE(!range || range->size() == 2, Runtime, "torch.histogram(): range should have 2 elements, got ", range ? range->size() : 0);
+  MSA_REQUIRE(!range || range->size() == 2, Runtime,
+              "torch.histogram(): range should have 2 elements, got ", range ? range->size() : 0);
   Tensor x = ops::reshape(detach(input), {-1});
   double low = range ? (*range)[0] : 0, high = range ? (*range)[1] : 0;
   if (!range && x.numel() == 0) high = 1;
-  if (!range || low == high) std::tie(low, high) = limits("torch.histogram", range ? ops::empty({0}) : x, low, high);
-  MSA_REQUIRE(low < high, Runtime, "torch.histogram(): min should not exceed max, but got min ", low, " max ", high);
-  return count_between(input, ops::linspace(Scalar(low), Scalar(high), bins + 1, input.dtype()), weight, density);
+  if (!range || low == high)
+    std::tie(low, high) = limits("torch.histogram", range ? ops::empty({0}) : x, low, high);
+  MSA_REQUIRE(low < high, Runtime, "torch.histogram(): min should not exceed max, but got min ",
+              low, " max ", high);
+  return count_between(input, ops::linspace(Scalar(low), Scalar(high), bins + 1, input.dtype()),
+                       weight, density);
 }
 
 }  // namespace msa::composed

@@ -10,7 +10,8 @@ namespace {
 Tensor number(double v) { return wrapped_number(Scalar(v)); }
 
 // beta * input + alpha * product; with beta 0 the input's NaN do not count.
-Tensor combined(const Tensor& input, const Tensor& product, const Scalar& beta, const Scalar& alpha) {
+Tensor combined(const Tensor& input, const Tensor& product, const Scalar& beta,
+                const Scalar& alpha) {
   Tensor scaled = alpha == 1 ? product : ops::mul(product, wrapped_number(alpha));
   if (beta == 0) return ops::to_dtype(scaled, promote_types(input.dtype(), product.dtype()));
   return ops::add(beta == 1 ? input : ops::mul(input, wrapped_number(beta)), scaled);
@@ -20,7 +21,8 @@ Tensor combined(const Tensor& input, const Tensor& product, const Scalar& beta, 
 
 Tensor inner(const Tensor& input, const Tensor& other) {
   if (input.dim() == 0 || other.dim() == 0) return ops::mul(input, other);
-  MSA_REQUIRE(input.size(-1) == other.size(-1), Runtime, "inner() the last dimension must match on both input tensors but got shapes ",
+  MSA_REQUIRE(input.size(-1) == other.size(-1), Runtime,
+              "inner() the last dimension must match on both input tensors but got shapes ",
               input.sizes(), " and ", other.sizes());
   return ops::tensordot(input, other, {-1}, {-1});
 }
@@ -40,9 +42,14 @@ Tensor kron(const Tensor& input, const Tensor& other) {
   return ops::reshape(ops::mul(ops::reshape(input, a), ops::reshape(other, b)), joined);
 }
 
-Tensor tensordot(const Tensor& input, const Tensor& other, const Dims& dims_self, const Dims& dims_other) {
-  MSA_REQUIRE(dims_self.size() == dims_other.size(), Runtime, "tensordot: both dimension lists should have same length, got ", dims_self, " and ", dims_other);
-  MSA_REQUIRE(input.dtype() == other.dtype(), Runtime, "tensordot: both inputs should have same dtype, got ", input.dtype(), " and ", other.dtype());
+Tensor tensordot(const Tensor& input, const Tensor& other, const Dims& dims_self,
+                 const Dims& dims_other) {
+  MSA_REQUIRE(dims_self.size() == dims_other.size(), Runtime,
+              "tensordot: both dimension lists should have same length, got ", dims_self, " and ",
+              dims_other);
+  MSA_REQUIRE(input.dtype() == other.dtype(), Runtime,
+              "tensordot: both inputs should have same dtype, got ", input.dtype(), " and ",
+              other.dtype());
   Dims left, right, sizes;
   int64_t shared = 1, rows = 1, columns = 1;
   auto among = [](const Dims& dims, int64_t d, int64_t ndim) {
@@ -58,8 +65,9 @@ Tensor tensordot(const Tensor& input, const Tensor& other, const Dims& dims_self
   for (size_t i = 0; i < dims_self.size(); ++i) {
     int64_t x = wrap_dim(dims_self[i], input.dim()), y = wrap_dim(dims_other[i], other.dim());
     int64_t m = input.sizes()[x], n = other.sizes()[y];
-    MSA_REQUIRE(m == n || m == 1 || n == 1, Runtime, "tensordot: contracted dimensions need to match, but first has size ", m, " in dim ", x,
-                " and second has size ", n, " in dim ", y);
+    MSA_REQUIRE(m == n || m == 1 || n == 1, Runtime,
+                "tensordot: contracted dimensions need to match, but first has size ", m,
+                " in dim ", x, " and second has size ", n, " in dim ", y);
     if (m == 1 && n != 1) b = ops::sum_dim(b, Dims{y}, true);
     if (n == 1 && m != 1) a = ops::sum_dim(a, Dims{x}, true);
     shared *= m == n ? m : 1;
@@ -72,25 +80,36 @@ Tensor tensordot(const Tensor& input, const Tensor& other, const Dims& dims_self
     sizes.push_back(other.sizes()[d]);
     columns *= other.sizes()[d];
   }
-  return ops::reshape(ops::mm(ops::reshape(ops::permute(a, left), {rows, shared}), ops::reshape(ops::permute(b, right), {shared, columns})), sizes);
+  return ops::reshape(ops::mm(ops::reshape(ops::permute(a, left), {rows, shared}),
+                              ops::reshape(ops::permute(b, right), {shared, columns})),
+                      sizes);
 }
 
-Tensor addr(const Tensor& input, const Tensor& vec1, const Tensor& vec2, const Scalar& beta, const Scalar& alpha) {
-  MSA_REQUIRE(vec1.dim() == 1 && vec2.dim() == 1, Runtime, "addr: Expected 1-D argument vec1 and vec2, but got ", vec1.dim(), "-D and ", vec2.dim(), "-D");
+Tensor addr(const Tensor& input, const Tensor& vec1, const Tensor& vec2, const Scalar& beta,
+            const Scalar& alpha) {
+  MSA_REQUIRE(vec1.dim() == 1 && vec2.dim() == 1, Runtime,
+              "addr: Expected 1-D argument vec1 and vec2, but got ", vec1.dim(), "-D and ",
+              vec2.dim(), "-D");
   Dims sizes{vec1.size(0), vec2.size(0)};
   return combined(ops::_expand(input, sizes), ops::outer(vec1, vec2), beta, alpha);
 }
 
-Tensor addbmm(const Tensor& input, const Tensor& batch1, const Tensor& batch2, const Scalar& beta, const Scalar& alpha) {
-  MSA_REQUIRE(batch1.dim() == 3 && batch2.dim() == 3, Runtime, "addbmm: batch1 and batch2 must be 3D tensors, got ", batch1.dim(), "D and ", batch2.dim(), "D");
+Tensor addbmm(const Tensor& input, const Tensor& batch1, const Tensor& batch2, const Scalar& beta,
+              const Scalar& alpha) {
+  MSA_REQUIRE(batch1.dim() == 3 && batch2.dim() == 3, Runtime,
+              "addbmm: batch1 and batch2 must be 3D tensors, got ", batch1.dim(), "D and ",
+              batch2.dim(), "D");
   MSA_REQUIRE(batch1.size(0) == batch2.size(0) && batch1.size(2) == batch2.size(1), Runtime,
-              "addbmm: batch1 and batch2 must have same number of batches and fitting sizes, got ", batch1.sizes(), " and ", batch2.sizes());
+              "addbmm: batch1 and batch2 must have same number of batches and fitting sizes, got ",
+              batch1.sizes(), " and ", batch2.sizes());
   Tensor product = ops::tensordot(batch1, batch2, {0, 2}, {0, 1});
   return combined(ops::_expand(input, product.sizes()), product, beta, alpha);
 }
 
 Tensor cross(const Tensor& input, const Tensor& other, OptInt dim) {
-  MSA_REQUIRE(input.dim() == other.dim(), Runtime, "linalg.cross: inputs must have the same number of dimensions, got ", input.sizes(), " and ", other.sizes());
+  MSA_REQUIRE(input.dim() == other.dim(), Runtime,
+              "linalg.cross: inputs must have the same number of dimensions, got ", input.sizes(),
+              " and ", other.sizes());
   Dims sizes = broadcast_sizes("cross", input.sizes(), other.sizes());
   auto ndim = static_cast<int64_t>(sizes.size()), d = int64_t{0};
   if (dim) {
@@ -99,19 +118,23 @@ Tensor cross(const Tensor& input, const Tensor& other, OptInt dim) {
     while (d < ndim && sizes[d] != 3) ++d;
     MSA_REQUIRE(d < ndim, Runtime, "no dimension of size 3 in input");
   }
-  MSA_REQUIRE(ndim > 0 && input.sizes()[d] == 3 && other.sizes()[d] == 3, Runtime, "linalg.cross: inputs dimension ", d,
-              " must have length 3. Got ", input.sizes(), " and ", other.sizes());
+  MSA_REQUIRE(ndim > 0 && input.sizes()[d] == 3 && other.sizes()[d] == 3, Runtime,
+              "linalg.cross: inputs dimension ", d, " must have length 3. Got ", input.sizes(),
+              " and ", other.sizes());
   Tensor a = ops::_expand(input, sizes), b = ops::_expand(other, sizes);
   auto turned = [&](const Tensor& t, int64_t by) { return ops::roll(t, {by}, {d}); };
   return ops::sub(ops::mul(turned(a, -1), turned(b, 1)), ops::mul(turned(a, 1), turned(b, -1)));
 }
 
-Tensor dist(const Tensor& input, const Tensor& other, const Scalar& p) { return ops::vector_norm(ops::sub(input, other), p); }
+Tensor dist(const Tensor& input, const Tensor& other, const Scalar& p) {
+  return ops::vector_norm(ops::sub(input, other), p);
+}
 
 // By a product |a|^2 + |b|^2 - 2ab; equal points are 0 apart and have no gradient.
 Tensor _cdist(const Tensor& x1, const Tensor& x2, double p, bool by_product) {
   if (!by_product || p != 2)
-    return ops::vector_norm(ops::sub(ops::unsqueeze(x1, -2), ops::unsqueeze(x2, -3)), Scalar(p), Dims{-1});
+    return ops::vector_norm(ops::sub(ops::unsqueeze(x1, -2), ops::unsqueeze(x2, -3)), Scalar(p),
+                            Dims{-1});
   auto squares = [](const Tensor& x) { return ops::sum_dim(ops::mul(x, x), Dims{-1}, true); };
   Tensor products = ops::mul(ops::matmul(x1, ops::transpose(x2, -2, -1)), number(-2));
   Tensor sum = ops::add(ops::add(products, squares(x1)), ops::transpose(squares(x2), -2, -1));

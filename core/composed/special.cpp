@@ -11,7 +11,9 @@ namespace {
 Tensor number(double v) { return wrapped_number(Scalar(v)); }
 
 // Floating-point as it is, integers in the default dtype.
-Tensor inexact(const Tensor& t) { return is_integral(t.dtype()) ? ops::to_dtype(t, default_dtype()) : t; }
+Tensor inexact(const Tensor& t) {
+  return is_integral(t.dtype()) ? ops::to_dtype(t, default_dtype()) : t;
+}
 
 bool is_true(const Tensor& flag) {
   Tensor here = flag.device().is_cpu() ? flag : ops::to_device(flag, Device{});
@@ -21,10 +23,14 @@ bool is_true(const Tensor& flag) {
 // The largest finite number of a floating dtype.
 double largest(DType dtype) {
   switch (dtype) {
-    case DType::F16: return 65504;
-    case DType::BF16: return 0x1.fep127;
-    case DType::F64: return std::numeric_limits<double>::max();
-    default: return std::numeric_limits<float>::max();
+    case DType::F16:
+      return 65504;
+    case DType::BF16:
+      return 0x1.fep127;
+    case DType::F64:
+      return std::numeric_limits<double>::max();
+    default:
+      return std::numeric_limits<float>::max();
   }
 }
 
@@ -32,10 +38,12 @@ double largest(DType dtype) {
 
 Tensor mvlgamma(const Tensor& input, int64_t p) {
   MSA_REQUIRE(p >= 1, Runtime, "mvlgamma: p has to be greater than or equal to 1, got ", p);
-  MSA_REQUIRE(input.dtype() != DType::Bool && !is_complex(input.dtype()), Runtime, "mvlgamma: not implemented for ", input.dtype());
+  MSA_REQUIRE(input.dtype() != DType::Bool && !is_complex(input.dtype()), Runtime,
+              "mvlgamma: not implemented for ", input.dtype());
   Tensor x = inexact(input);
   auto half = static_cast<double>(p);
-  Tensor steps = ops::to_dtype(ops::arange_start_step(Scalar((1 - half) / 2), Scalar(0.25), Scalar(0.5)), x.dtype());
+  Tensor steps = ops::to_dtype(
+      ops::arange_start_step(Scalar((1 - half) / 2), Scalar(0.25), Scalar(0.5)), x.dtype());
   Tensor each = ops::lgamma(ops::add(ops::unsqueeze(x, -1), steps));
   return ops::add(ops::sum_dim(each, Dims{-1}), number(half * (half - 1) / 4 * std::log(M_PI)));
 }
@@ -71,10 +79,12 @@ Tensor isreal(const Tensor& input) {
 }
 
 Tensor isclose(const Tensor& input, const Tensor& other, double rtol, double atol, bool equal_nan) {
-  MSA_REQUIRE(input.dtype() == other.dtype(), Runtime, "isclose: ", input.dtype(), " and ", other.dtype(),
-              " did not match; convert one with .to() first");
-  MSA_REQUIRE(rtol >= 0, Runtime, "isclose: rtol must be greater than or equal to zero, but got ", rtol);
-  MSA_REQUIRE(atol >= 0, Runtime, "isclose: atol must be greater than or equal to zero, but got ", atol);
+  MSA_REQUIRE(input.dtype() == other.dtype(), Runtime, "isclose: ", input.dtype(), " and ",
+              other.dtype(), " did not match; convert one with .to() first");
+  MSA_REQUIRE(rtol >= 0, Runtime, "isclose: rtol must be greater than or equal to zero, but got ",
+              rtol);
+  MSA_REQUIRE(atol >= 0, Runtime, "isclose: atol must be greater than or equal to zero, but got ",
+              atol);
   Tensor close = ops::eq(input, other);
   if (equal_nan && is_inexact(input.dtype()))
     close = ops::logical_or(close, ops::logical_and(ops::isnan(input), ops::isnan(other)));

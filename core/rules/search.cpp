@@ -4,9 +4,11 @@
 namespace msa::rules {
 
 std::array<OutSpec, 2> frexp(const Tensor& input) {
-  MSA_REQUIRE(is_floating(input.dtype()), Runtime, "frexp: only supports floating-point dtypes, got ", input.dtype());
+  MSA_REQUIRE(is_floating(input.dtype()), Runtime,
+              "frexp: only supports floating-point dtypes, got ", input.dtype());
   Dims strides = preserved_strides(input.sizes(), input.strides());
-  return {OutSpec{input.sizes(), input.dtype(), strides}, OutSpec{input.sizes(), DType::I32, strides}};
+  return {OutSpec{input.sizes(), input.dtype(), strides},
+          OutSpec{input.sizes(), DType::I32, strides}};
 }
 
 OutSpec searchsorted(const Tensor&, const Tensor& input, const Tensor&, bool, bool out_int32) {
@@ -15,19 +17,21 @@ OutSpec searchsorted(const Tensor&, const Tensor& input, const Tensor&, bool, bo
 
 std::array<OutSpec, 2> mode(const Tensor& input, int64_t dim, bool keepdim) {
   int64_t d = wrap_dim(dim, input.dim());
-  MSA_REQUIRE(input.dim() == 0 || input.sizes()[d] > 0, Index, "mode(): Expected reduction dim ", d, " to have non-zero size.");
+  MSA_REQUIRE(input.dim() == 0 || input.sizes()[d] > 0, Index, "mode(): Expected reduction dim ", d,
+              " to have non-zero size.");
   Dims sizes = input.dim() ? reduced_sizes(input.sizes(), Dims{d}, keepdim) : Dims{};
   return {OutSpec{sizes, input.dtype()}, OutSpec{sizes, DType::I64}};
 }
 
 OutSpec logcumsumexp(const Tensor& input, int64_t dim) {
   wrap_dim(dim, input.dim());
-  MSA_REQUIRE(is_inexact(input.dtype()), NotImplemented, "logcumsumexp: not implemented for ", input.dtype(),
-              "; convert with .float() first");
+  MSA_REQUIRE(is_inexact(input.dtype()), NotImplemented, "logcumsumexp: not implemented for ",
+              input.dtype(), "; convert with .float() first");
   return {input.sizes(), input.dtype(), preserved_strides(input.sizes(), input.strides())};
 }
 
-OutSpec scatter_fold(const Tensor& input, int64_t dim, const Tensor& index, const Tensor& src, std::string_view, bool) {
+OutSpec scatter_fold(const Tensor& input, int64_t dim, const Tensor& index, const Tensor& src,
+                     std::string_view, bool) {
   return scatter(input, dim, index, src);
 }
 

@@ -65,12 +65,12 @@ from ._basics import (
     use_deterministic_algorithms,
 )
 from . import autograd, functional, random, storage, utils
-from .functional import broadcast_shapes, broadcast_tensors, nonzero
+from .functional import *  # noqa: F403 - its __all__ is the list
 from .storage import TypedStorage
 from ._tensor_str import set_printoptions
 from . import _tensor, _utils
 from . import nn, optim
-from . import backends, compiler, cuda, distributed, jit, overrides, serialization, testing
+from . import backends, compiler, cuda, distributed, jit, masked, overrides, serialization, signal, testing
 from .serialization import load, save
 
 globals().update(**storage.storage_classes(), **storage.tensor_classes())

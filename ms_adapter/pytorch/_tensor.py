@@ -219,6 +219,26 @@ class TensorMethods:
             dtype = torch.storage.dtype_of_type_name(dtype)
         return self.to(dtype=getattr(dtype, "dtype", dtype), non_blocking=non_blocking)
 
+    def norm(self, p="fro", dim=None, keepdim=False, dtype=None):
+        """See :func:`torch.norm`."""
+        return torch.norm(self, p, dim, keepdim, dtype=dtype)
+
+    def unique(self, sorted=True, return_inverse=False, return_counts=False, dim=None):
+        """See :func:`torch.unique`."""
+        return torch.unique(self, sorted, return_inverse, return_counts, dim)
+
+    def unique_consecutive(self, return_inverse=False, return_counts=False, dim=None):
+        """See :func:`torch.unique_consecutive`."""
+        return torch.unique_consecutive(self, return_inverse, return_counts, dim)
+
+    def polygamma(self, n):
+        """See :func:`torch.polygamma`, which takes the order first."""
+        return torch.polygamma(n, self)
+
+    def polygamma_(self, n):
+        """:meth:`polygamma` in place."""
+        return self.copy_(torch.polygamma(n, self))
+
     def cuda(self, device=None, non_blocking=False, memory_format=None):
         """The tensor on the accelerator, or on ``cpu`` where there is none, which is said once."""
         return self.to(torch.cuda._target(device), non_blocking=non_blocking)

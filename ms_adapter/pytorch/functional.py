@@ -1,9 +1,40 @@
-"""The top-level functions that PyTorch writes in Python: broadcasting several shapes or tensors together."""
+"""The top-level functions that PyTorch writes in Python; those of one kind have a module of their own."""
 
 import ms_adapter.pytorch as torch
 from ms_adapter import _C
 
-__all__ = ["broadcast_shapes", "broadcast_tensors", "nonzero"]
+from ._contraction import cdist, einsum, norm, tensordot
+from ._distinct import gradient, histogramdd, unique, unique_consecutive
+from ._stacking import (
+    atleast_1d,
+    atleast_2d,
+    atleast_3d,
+    block_diag,
+    cartesian_prod,
+    meshgrid,
+    unravel_index,
+)
+
+__all__ = [
+    "atleast_1d",
+    "atleast_2d",
+    "atleast_3d",
+    "block_diag",
+    "broadcast_shapes",
+    "broadcast_tensors",
+    "cartesian_prod",
+    "cdist",
+    "einsum",
+    "gradient",
+    "histogramdd",
+    "meshgrid",
+    "nonzero",
+    "norm",
+    "tensordot",
+    "unique",
+    "unique_consecutive",
+    "unravel_index",
+]
 
 
 def broadcast_shapes(*shapes):

@@ -1,4 +1,5 @@
-// Bessel functions by their series (NIST DLMF chapters 9, 10) or the C++ library, and orthogonal polynomials (chapter 18).
+// Bessel functions by their series (NIST DLMF chapters 9, 10) or the C++ library, and orthogonal
+// polynomials (chapter 18).
 #include <cmath>
 #include <limits>
 
@@ -10,7 +11,8 @@ namespace {
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kTiny = 1e-17;
-constexpr double kAsymptoticFrom = 30;  // beyond it the large-argument series are exact to the last bits
+constexpr double kAsymptoticFrom =
+    30;  // beyond it the large-argument series are exact to the last bits
 
 // Sum of the large-argument series of I_n (sign -1) and K_n (sign 1), DLMF 10.40.1 and 10.40.2.
 double large_series(int n, double x, double sign) {
@@ -43,7 +45,9 @@ double scaled_bessel_k(int n, double x) {
   if (x > kAsymptoticFrom) return large_series(n, x, 1) * std::sqrt(M_PI / (2 * x));
   return std::exp(x) * std::cyl_bessel_k(n, x);
 }
-double bessel_k(int n, double x) { return x > 0 ? std::exp(-x) * scaled_bessel_k(n, x) : scaled_bessel_k(n, x); }
+double bessel_k(int n, double x) {
+  return x > 0 ? std::exp(-x) * scaled_bessel_k(n, x) : scaled_bessel_k(n, x);
+}
 
 // Through Bessel functions of order 1/3 (DLMF 9.6.1, 9.6.6).
 double airy_ai(double x) {
@@ -52,7 +56,8 @@ double airy_ai(double x) {
   if (x > 103) return 0;
   double size = std::fabs(x), z = 2 * size * std::sqrt(size) / 3;
   if (x > 0) return std::sqrt(size / 3) * std::cyl_bessel_k(1.0 / 3, z) / M_PI;
-  return std::sqrt(size) / 2 * (std::cyl_bessel_j(1.0 / 3, z) - std::cyl_neumann(1.0 / 3, z) / std::sqrt(3.0));
+  return std::sqrt(size) / 2 *
+         (std::cyl_bessel_j(1.0 / 3, z) - std::cyl_neumann(1.0 / 3, z) / std::sqrt(3.0));
 }
 
 double spherical_bessel_j0(double x) {
@@ -62,7 +67,8 @@ double spherical_bessel_j0(double x) {
 
 namespace {
 
-// p_0 = 1, p_1 given, p_{k+1} = (a_k x + b_k) p_k - c_k p_{k-1}, each step from `next(k, p_k, p_{k-1})`.
+// p_0 = 1, p_1 given, p_{k+1} = (a_k x + b_k) p_k - c_k p_{k-1}, each step from `next(k, p_k,
+// p_{k-1})`.
 template <class Next>
 double recur(double degree, double first, Next next) {
   if (std::isnan(degree)) return kNan;
@@ -93,16 +99,21 @@ double chebyshev_v(double x, double n) { return chebyshev(x, n, 2 * x - 1); }
 double chebyshev_w(double x, double n) { return chebyshev(x, n, 2 * x + 1); }
 
 double hermite_h(double x, double n) {
-  return recur(n, 2 * x, [x](double k, double now, double before) { return 2 * x * now - 2 * k * before; });
+  return recur(n, 2 * x,
+               [x](double k, double now, double before) { return 2 * x * now - 2 * k * before; });
 }
 double hermite_he(double x, double n) {
   return recur(n, x, [x](double k, double now, double before) { return x * now - k * before; });
 }
 double laguerre_l(double x, double n) {
-  return recur(n, 1 - x, [x](double k, double now, double before) { return ((2 * k + 1 - x) * now - k * before) / (k + 1); });
+  return recur(n, 1 - x, [x](double k, double now, double before) {
+    return ((2 * k + 1 - x) * now - k * before) / (k + 1);
+  });
 }
 double legendre_p(double x, double n) {
-  return recur(n, x, [x](double k, double now, double before) { return ((2 * k + 1) * x * now - k * before) / (k + 1); });
+  return recur(n, x, [x](double k, double now, double before) {
+    return ((2 * k + 1) * x * now - k * before) / (k + 1);
+  });
 }
 
 }  // namespace msa::cpu::special

@@ -1,4 +1,5 @@
-// Functions around gamma, erf: recurrences, asymptotic series (NIST DLMF chapters 5, 7, 8, 25) and Newton steps.
+// Functions around gamma, erf: recurrences, asymptotic series (NIST DLMF chapters 5, 7, 8, 25) and
+// Newton steps.
 #include <cmath>
 #include <limits>
 
@@ -23,7 +24,10 @@ double digamma(double x) {
   double shift = 0;
   for (; x < 10; x += 1) shift -= 1 / x;
   double r = 1 / (x * x);
-  double series = r * (1.0 / 12 - r * (1.0 / 120 - r * (1.0 / 252 - r * (1.0 / 240 - r * (1.0 / 132 - r * (691.0 / 32760))))));
+  double series =
+      r *
+      (1.0 / 12 -
+       r * (1.0 / 120 - r * (1.0 / 252 - r * (1.0 / 240 - r * (1.0 / 132 - r * (691.0 / 32760))))));
   return shift + std::log(x) - 0.5 / x - series;
 }
 
@@ -44,8 +48,10 @@ double hurwitz_zeta(double s, double q) {
   double power = std::pow(a, -s);
   sum += power * a / (s - 1) + power / 2;
   // B_2j / (2j)!
-  constexpr double bernoulli[] = {1.0 / 12, -1.0 / 720, 1.0 / 30240, -1.0 / 1209600, 1.0 / 47900160,
-                                  -691.0 / 1307674368000, 1.0 / 74724249600, -3617.0 / 10670622842880000};
+  constexpr double bernoulli[] = {1.0 / 12,          -1.0 / 720,
+                                  1.0 / 30240,       -1.0 / 1209600,
+                                  1.0 / 47900160,    -691.0 / 1307674368000,
+                                  1.0 / 74724249600, -3617.0 / 10670622842880000};
   double factor = s;
   power /= a;
   for (int j = 0; j < 8; ++j) {
@@ -65,12 +71,15 @@ double polygamma(int64_t n, double x) {
     return M_PI * M_PI / (sine * sine) - polygamma(1, 1 - x);
   }
   double sign = n % 2 ? 1 : -1;
-  return sign * std::exp(std::lgamma(static_cast<double>(n) + 1)) * hurwitz_zeta(static_cast<double>(n) + 1, x);
+  return sign * std::exp(std::lgamma(static_cast<double>(n) + 1)) *
+         hurwitz_zeta(static_cast<double>(n) + 1, x);
 }
 
 namespace {
 
-double gamma_prefactor(double a, double x) { return std::exp(a * std::log(x) - x - std::lgamma(a)); }
+double gamma_prefactor(double a, double x) {
+  return std::exp(a * std::log(x) - x - std::lgamma(a));
+}
 
 // DLMF 8.11.4, for x below a + 1.
 double lower_series(double a, double x) {

@@ -1,4 +1,5 @@
-// Loops of special functions: one call an element, so no instruction set is worth a version of its own.
+// Loops of special functions: one call an element, so no instruction set is worth a version of its
+// own.
 #include <cmath>
 #include <numeric>
 
@@ -9,23 +10,27 @@ namespace msa::cpu {
 namespace {
 
 template <class T, class F>
-void loop_1(char* const* data, const int64_t* strides, int64_t inner, int64_t outer, const Scalar*) {
+void loop_1(char* const* data, const int64_t* strides, int64_t inner, int64_t outer,
+            const Scalar*) {
   for (int64_t j = 0; j < outer; ++j) {
     char* out = data[0] + j * strides[2];
     const char* in = data[1] + j * strides[3];
     for (int64_t i = 0; i < inner; ++i)
-      *reinterpret_cast<T*>(out + i * strides[0]) = static_cast<T>(F{}(*reinterpret_cast<const T*>(in + i * strides[1])));
+      *reinterpret_cast<T*>(out + i * strides[0]) =
+          static_cast<T>(F{}(*reinterpret_cast<const T*>(in + i * strides[1])));
   }
 }
 
 template <class T, class F>
-void loop_2(char* const* data, const int64_t* strides, int64_t inner, int64_t outer, const Scalar*) {
+void loop_2(char* const* data, const int64_t* strides, int64_t inner, int64_t outer,
+            const Scalar*) {
   for (int64_t j = 0; j < outer; ++j) {
     char* out = data[0] + j * strides[3];
     const char *a = data[1] + j * strides[4], *b = data[2] + j * strides[5];
     for (int64_t i = 0; i < inner; ++i)
-      *reinterpret_cast<T*>(out + i * strides[0]) = static_cast<T>(
-          F{}(*reinterpret_cast<const T*>(a + i * strides[1]), *reinterpret_cast<const T*>(b + i * strides[2])));
+      *reinterpret_cast<T*>(out + i * strides[0]) =
+          static_cast<T>(F{}(*reinterpret_cast<const T*>(a + i * strides[1]),
+                             *reinterpret_cast<const T*>(b + i * strides[2])));
   }
 }
 
@@ -44,35 +49,35 @@ constexpr LoopTable binary() {
 
 }  // namespace
 
-#define MSA_TABLE(name, ...)                          \
+#define MSA_TABLE(name, ...)                             \
   static constexpr LoopTable table_##name = __VA_ARGS__; \
-  extern const LoopTable* loops_##name;               \
+  extern const LoopTable* loops_##name;                  \
   const LoopTable* loops_##name = &table_##name;
 // A function of double, for float and double elements.
-#define MSA_OF_X(name, expression)                               \
-  namespace {                                                    \
-  struct Of_##name {                                             \
-    double operator()(double x) const { return expression; }     \
-  };                                                             \
-  }                                                              \
+#define MSA_OF_X(name, expression)                           \
+  namespace {                                                \
+  struct Of_##name {                                         \
+    double operator()(double x) const { return expression; } \
+  };                                                         \
+  }                                                          \
   MSA_TABLE(name, unary<Of_##name, float, double>())
-#define MSA_OF_XY(name, expression)                                     \
-  namespace {                                                           \
-  struct Of_##name {                                                    \
-    double operator()(double x, double y) const { return expression; }  \
-  };                                                                    \
-  }                                                                     \
+#define MSA_OF_XY(name, expression)                                    \
+  namespace {                                                          \
+  struct Of_##name {                                                   \
+    double operator()(double x, double y) const { return expression; } \
+  };                                                                   \
+  }                                                                    \
   MSA_TABLE(name, binary<Of_##name, float, double>())
 // A function of the element type itself.
-#define MSA_OF_PAIR(name, expression, ...)              \
-  namespace {                                           \
-  struct Of_##name {                                    \
-    template <class T>                                  \
-    T operator()(T x, T y) const {                      \
-      return expression;                                \
-    }                                                   \
-  };                                                    \
-  }                                                     \
+#define MSA_OF_PAIR(name, expression, ...) \
+  namespace {                              \
+  struct Of_##name {                       \
+    template <class T>                     \
+    T operator()(T x, T y) const {         \
+      return expression;                   \
+    }                                      \
+  };                                       \
+  }                                        \
   MSA_TABLE(name, binary<Of_##name, __VA_ARGS__>())
 
 MSA_OF_X(digamma, special::digamma(x))
@@ -102,8 +107,11 @@ MSA_OF_XY(igamma, special::lower_gamma(x, y))
 MSA_OF_XY(igammac, special::upper_gamma(x, y))
 MSA_OF_XY(xlogy, std::isnan(y) ? y : x == 0 ? 0.0 : x * std::log(y))
 MSA_OF_XY(xlog1py, std::isnan(y) ? y : x == 0 ? 0.0 : x * std::log1p(y))
-MSA_OF_XY(logaddexp, x == y && std::isinf(x) ? x : std::fmax(x, y) + std::log1p(std::exp(-std::fabs(x - y))))
-MSA_OF_XY(logaddexp2, x == y && std::isinf(x) ? x : std::fmax(x, y) + std::log1p(std::exp2(-std::fabs(x - y))) * M_LOG2E)
+MSA_OF_XY(logaddexp,
+          x == y && std::isinf(x) ? x : std::fmax(x, y) + std::log1p(std::exp(-std::fabs(x - y))))
+MSA_OF_XY(logaddexp2, x == y && std::isinf(x)
+                          ? x
+                          : std::fmax(x, y) + std::log1p(std::exp2(-std::fabs(x - y))) * M_LOG2E)
 MSA_OF_XY(chebyshev_polynomial_t, special::chebyshev_t(x, y))
 MSA_OF_XY(chebyshev_polynomial_u, special::chebyshev_u(x, y))
 MSA_OF_XY(chebyshev_polynomial_v, special::chebyshev_v(x, y))

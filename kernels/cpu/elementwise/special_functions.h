@@ -1,4 +1,5 @@
-// Special functions of one or two double values; the loops of special.cpp compute float through them too.
+// Special functions of one or two double values; the loops of special.cpp compute float through
+// them too.
 #pragma once
 #include <cstdint>
 
@@ -13,8 +14,8 @@ double upper_gamma(double a, double x);  // regularized, Q(a, x)
 
 // The error function's relatives.
 double inverse_erf(double x);
-double scaled_erfc(double x);        // exp(x^2) erfc(x)
-double inverse_normal(double p);     // the quantile of the standard normal distribution
+double scaled_erfc(double x);     // exp(x^2) erfc(x)
+double inverse_normal(double p);  // the quantile of the standard normal distribution
 double log_normal_cdf(double x);
 
 // Bessel functions of order n, 0 or 1.

@@ -131,8 +131,10 @@ void scatter_add(const Tensor& input, int64_t dim, const Tensor& index, const Te
   });
 }
 
-void _scatter_fold(const Tensor& input, int64_t dim, const Tensor& index, const Tensor& src, std::string_view reduce,
-                   bool include_self, Tensor& out0) {
+void _scatter_fold(const Tensor& input, int64_t dim, const Tensor& index, const Tensor& src,
+                   std::string_view reduce, bool include_self, Tensor& out0) {
+  check_no_repeats("scatter_reduce_", out0);
+  check_no_overlap("scatter_reduce_", out0, src);
   start_from(input, out0);
   if (index.numel() == 0) return;
   cpu::for_dtype(input.dtype(), [&]<class T>(T) {

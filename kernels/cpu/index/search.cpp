@@ -30,10 +30,13 @@ int64_t place(const T* row, const int64_t* order, int64_t n, T value, bool right
 }
 
 template <class T>
-void search_rows(const Tensor& sorted, const Tensor& input, const Tensor& sorter, bool right, const Tensor& out) {
-  Tensor rows = cpu::contiguous(sorted, dtype_of<T>::value), values = cpu::contiguous(input, dtype_of<T>::value);
+void search_rows(const Tensor& sorted, const Tensor& input, const Tensor& sorter, bool right,
+                 const Tensor& out) {
+  Tensor rows = cpu::contiguous(sorted, dtype_of<T>::value),
+         values = cpu::contiguous(input, dtype_of<T>::value);
   Tensor order = sorter.defined() ? cpu::contiguous(sorter) : Tensor();
-  int64_t n = sorted.size(-1), each = sorted.dim() == 1 ? values.numel() : (values.dim() ? values.size(-1) : 1);
+  int64_t n = sorted.size(-1),
+          each = sorted.dim() == 1 ? values.numel() : (values.dim() ? values.size(-1) : 1);
   const T *row = rows.data<T>(), *value = values.data<T>();
   const int64_t* orders = order.defined() ? order.data<int64_t>() : nullptr;
   auto* to = out.data<int64_t>();
@@ -48,10 +51,12 @@ void search_rows(const Tensor& sorted, const Tensor& input, const Tensor& sorter
 
 // The most frequent of n values, of equals the smallest, and where it last stands.
 template <class T>
-std::pair<T, int64_t> most_frequent(const T* values, int64_t n, int64_t step, std::vector<std::pair<T, int64_t>>& sorted) {
+std::pair<T, int64_t> most_frequent(const T* values, int64_t n, int64_t step,
+                                    std::vector<std::pair<T, int64_t>>& sorted) {
   sorted.clear();
   for (int64_t i = 0; i < n; ++i) sorted.emplace_back(values[i * step], i);
-  std::stable_sort(sorted.begin(), sorted.end(), [](auto& a, auto& b) { return before(a.first, b.first); });
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](auto& a, auto& b) { return before(a.first, b.first); });
   std::pair<T, int64_t> best = sorted[0];
   for (int64_t i = 0, run = 0, longest = 0; i < n; ++i) {
     run = i && sorted[i].first == sorted[i - 1].first ? run + 1 : 1;
@@ -65,7 +70,8 @@ std::pair<T, int64_t> most_frequent(const T* values, int64_t n, int64_t step, st
 }  // namespace
 
 // Integers are compared as int64, all floating types exactly as float64.
-void _searchsorted(const Tensor& sorted_sequence, const Tensor& input, const Tensor& sorter, bool right, bool, Tensor& out0) {
+void _searchsorted(const Tensor& sorted_sequence, const Tensor& input, const Tensor& sorter,
+                   bool right, bool, Tensor& out0) {
   if (input.numel() == 0) return;
   bool integral = is_integral(sorted_sequence.dtype()) && is_integral(input.dtype());
   cpu::fill_contiguous(out0, DType::I64, [&](const Tensor& out) {
@@ -76,16 +82,19 @@ void _searchsorted(const Tensor& sorted_sequence, const Tensor& input, const Ten
 
 void mode(const Tensor& input, int64_t dim, bool, Tensor& out0, Tensor& out1) {
   if (out0.numel() == 0) return;
-  MSA_REQUIRE(!is_complex(input.dtype()), NotImplemented, "mode: not implemented for ", input.dtype());
+  MSA_REQUIRE(!is_complex(input.dtype()), NotImplemented, "mode: not implemented for ",
+              input.dtype());
   int64_t d = wrap_dim(dim, input.dim()), n = input.dim() ? input.sizes()[d] : 1, inner = 1;
   for (int64_t i = d + 1; i < input.dim(); ++i) inner *= input.sizes()[i];
   auto run = [&]<class T>() {
     Tensor in = cpu::contiguous(input, dtype_of<T>::value);
-    Tensor values = empty(out0.sizes(), dtype_of<T>::value), indices = empty(out1.sizes(), DType::I64);
+    Tensor values = empty(out0.sizes(), dtype_of<T>::value),
+           indices = empty(out1.sizes(), DType::I64);
     std::vector<std::pair<T, int64_t>> room;
     for (int64_t i = 0; i < values.numel(); ++i) {
       const T* line = in.data<T>() + i / inner * inner * n + i % inner;
-      std::tie(values.data<T>()[i], indices.data<int64_t>()[i]) = most_frequent(line, n, inner, room);
+      std::tie(values.data<T>()[i], indices.data<int64_t>()[i]) =
+          most_frequent(line, n, inner, room);
     }
     cpu::copy_into(out0, values);
     cpu::copy_into(out1, indices);
@@ -105,7 +114,8 @@ void frexp(const Tensor& input, Tensor& out0, Tensor& out1) {
 // The running log(sum(exp)): the largest value so far, and the sum of exponentials relative to it.
 void logcumsumexp(const Tensor& input, int64_t dim, Tensor& out0) {
   if (input.numel() == 0) return;
-  MSA_REQUIRE(!is_complex(input.dtype()), NotImplemented, "logcumsumexp: not implemented for ", input.dtype());
+  MSA_REQUIRE(!is_complex(input.dtype()), NotImplemented, "logcumsumexp: not implemented for ",
+              input.dtype());
   int64_t d = wrap_dim(dim, input.dim()), n = input.dim() ? input.sizes()[d] : 1, inner = 1;
   for (int64_t i = d + 1; i < input.dim(); ++i) inner *= input.sizes()[i];
   Tensor in = cpu::contiguous(input, DType::F64);

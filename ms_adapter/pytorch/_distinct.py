@@ -1,0 +1,179 @@
+"""Distinct elements or slices, differences over several dimensions, histograms over several columns."""
+
+import math
+from collections import namedtuple
+
+import ms_adapter.pytorch as torch
+
+__all__ = ["gradient", "histogramdd", "unique", "unique_consecutive"]
+
+_Histogram = namedtuple("histogramdd", ["hist", "bin_edges"])
+
+
+def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=None):
+    """The distinct elements in order, or the distinct slices along ``dim``.
+
+    With ``return_inverse`` also where each element went (int64, the input's shape), with ``return_counts``
+    how often each occurs.
+
+    >>> import ms_adapter.pytorch as torch
+    >>> torch.unique(torch.tensor([3, 1, 3]), return_counts=True)
+    (tensor([1, 3]), tensor([1, 2]))
+    """
+    slices = _slices("unique", input, dim)
+    order = _order(slices)
+    found, group, counts = _runs(slices.index_select(0, order))
+    inverse = torch.empty_like(order).scatter_(0, order, group)
+    return _answer(input, dim, found, inverse, counts, return_inverse, return_counts)
+
+
+def unique_consecutive(input, return_inverse=False, return_counts=False, dim=None):
+    """Runs of equal elements, or of equal slices along ``dim``, each as one.
+
+    >>> import ms_adapter.pytorch as torch
+    >>> torch.unique_consecutive(torch.tensor([1, 1, 2, 1]))
+    tensor([1, 2, 1])
+    """
+    found, group, counts = _runs(_slices("unique_consecutive", input, dim))
+    return _answer(input, dim, found, group, counts, return_inverse, return_counts)
+
+
+def _slices(name, input, dim):
+    """What is compared, as the first dimension."""
+    if dim is None:
+        return input.detach().reshape(-1)
+    if input.dim() == 0:
+        return input.detach().reshape(1)
+    if input.numel() == 0 and input.shape[dim] != 0:
+        raise RuntimeError(
+            f"{name}: There are 0 sized dimensions, and they aren't selected, so unique cannot be applied"
+        )
+    return input.detach().movedim(dim, 0)
+
+
+def _order(slices):
+    """The stable order of the slices, the first elements counting most."""
+    if slices.dim() == 1:
+        return torch.sort(slices, stable=True)[1]
+    columns = slices.reshape(slices.shape[0], -1 if slices.shape[0] else math.prod(slices.shape[1:]))
+    order = torch.arange(slices.shape[0])
+    for column in reversed(columns.unbind(1)):
+        order = order[torch.sort(column[order], stable=True)[1]]
+    return order
+
+
+def _runs(slices):
+    """The first slice of each run of equal ones, the run of each slice, and the runs' lengths."""
+    n = slices.shape[0]
+    if n == 0:
+        return slices, torch.empty(0, dtype=torch.int64), torch.empty(0, dtype=torch.int64)
+    new = slices[1:] != slices[:-1]
+    if new.dim() > 1:
+        new = new.reshape(n - 1, -1).any(1) if n > 1 else new.new_empty(0)
+    starts = torch.cat([torch.ones(1, dtype=torch.bool), new])
+    places = starts.nonzero().reshape(-1)
+    counts = torch.diff(places, append=torch.tensor([n]))
+    return slices.index_select(0, places), torch.cumsum(starts, 0) - 1, counts
+
+
+def _answer(input, dim, found, inverse, counts, return_inverse, return_counts):
+    if dim is not None and input.dim() > 0:
+        found = found.movedim(0, dim).contiguous()
+    if dim is None or input.dim() == 0:
+        inverse = inverse.reshape(input.shape)
+    answers = (found,) + (inverse,) * bool(return_inverse) + (counts,) * bool(return_counts)
+    return answers if len(answers) > 1 else found
+
+
+def gradient(input, *, spacing=1, dim=None, edge_order=1):
+    """The derivative along each of ``dim`` (all unless given) by central differences, a tensor each.
+
+    ``spacing`` is the distance of neighbours (a number, or one for each dimension) or their coordinates
+    (tensors).
+    At the edges the differences are one-sided, of first or second order.
+
+    >>> import ms_adapter.pytorch as torch
+    >>> torch.gradient(torch.tensor([1.0, 4.0, 9.0]))
+    (tensor([3., 4., 5.]),)
+    """
+    if edge_order not in (1, 2):
+        raise RuntimeError("torch.gradient only supports edge_order=1 and edge_order=2.")
+    dims = list(range(input.dim())) if dim is None else [dim] if isinstance(dim, int) else list(dim)
+    steps = list(spacing) if isinstance(spacing, (list, tuple)) else [spacing] * len(dims)
+    if len(steps) != len(dims):
+        raise RuntimeError(
+            f"torch.gradient expected spacing to be unspecified, a scalar, or a list of length {len(dims)}, "
+            f"but got a list of length {len(steps)}"
+        )
+    if len({d % max(input.dim(), 1) for d in dims}) != len(dims):
+        raise RuntimeError(f"dim {dims} appears multiple times in the list of dims")
+    for d in dims:
+        if input.shape[d] < edge_order + 1:
+            raise RuntimeError("torch.gradient expected each dimension size to be at least edge_order+1")
+    return tuple(_derivative(input, step, d, edge_order) for d, step in zip(dims, steps, strict=True))
+
+
+def _derivative(input, step, dim, edge_order):
+    x = input if input.is_floating_point() or input.is_complex() else input.to(torch.get_default_dtype())
+    n = x.shape[dim]
+    shape = [-1 if d == dim % x.dim() else 1 for d in range(x.dim())]
+    if isinstance(step, torch.Tensor):
+        gaps = torch.diff(step).to(x.dtype)
+    else:
+        gaps = torch.full((n - 1,), step, dtype=x.dtype)
+    gaps = gaps.reshape(shape)
+    slopes = torch.diff(x, dim=dim) / gaps
+    before, after = gaps.narrow(dim, 0, n - 2), gaps.narrow(dim, 1, n - 2)
+    # The slope at a point: its neighbours' slopes, each weighed by the other's width.
+    inner = (slopes.narrow(dim, 0, n - 2) * after + slopes.narrow(dim, 1, n - 2) * before) / (before + after)
+    first, last = slopes.narrow(dim, 0, 1), slopes.narrow(dim, n - 2, 1)
+    if edge_order == 2:
+        first = first + (first - slopes.narrow(dim, 1, 1)) * gaps.narrow(dim, 0, 1) / (before + after).narrow(
+            dim, 0, 1
+        )
+        last = last + (last - slopes.narrow(dim, n - 3, 1)) * gaps.narrow(dim, n - 2, 1) / (
+            before + after
+        ).narrow(dim, n - 3, 1)
+    return torch.cat([first, inner, last], dim)
+
+
+def histogramdd(input, bins, *, range=None, weight=None, density=False):
+    """How many rows of ``input`` (..., d) fall into each cell of a d-dimensional grid.
+
+    ``bins`` is the number of bins, one for each column, or the edges (tensors); ``range`` holds both limits
+    of each column in one list. Returns the named pair (hist, bin_edges).
+
+    >>> import ms_adapter.pytorch as torch
+    >>> torch.histogramdd(torch.tensor([[0.0, 1.0], [1.0, 0.0]]), bins=[2, 2]).hist
+    tensor([[0., 1.],
+            [1., 0.]])
+    """
+    if input.dim() < 2:
+        raise RuntimeError("torch.histogramdd: input tensor should have at least 2 dimensions")
+    points = input.detach().reshape(-1, input.shape[-1])
+    columns = points.shape[1]
+    counts = [bins] * columns if isinstance(bins, int) else list(bins)
+    if len(counts) != columns:
+        raise RuntimeError(
+            f"torch.histogramdd: expected {columns} sequences of bin edges or bin counts, got {len(counts)}"
+        )
+    weights = torch.ones_like(points[:, 0]) if weight is None else weight.detach().reshape(-1)
+    edges, flat = [], torch.zeros(len(points), dtype=torch.int64)
+    inside = torch.ones(len(points), dtype=torch.bool)
+    for column, count in enumerate(counts):
+        values = points[:, column].contiguous()
+        limits = range[2 * column : 2 * column + 2] if range is not None else None
+        given = isinstance(count, torch.Tensor)
+        edges.append(count if given else torch.histogram(values, count, range=limits).bin_edges)
+        cells = len(edges[-1]) - 1
+        place = torch.searchsorted(edges[-1], values, right=True) - 1
+        inside &= (values >= edges[-1][0]) & (values <= edges[-1][-1])
+        flat = flat * cells + place.clamp(0, cells - 1)
+    shape = [len(edge) - 1 for edge in edges]
+    hist = torch.zeros(math.prod(shape), dtype=input.dtype)
+    hist = hist.scatter_add(0, flat[inside], weights[inside]).reshape(shape)
+    if density:
+        hist = hist / hist.sum()
+        for column, edge in enumerate(edges):
+            hist = hist / torch.diff(edge).reshape([1] * column + [-1] + [1] * (columns - column - 1))
+    return _Histogram(hist, tuple(edges))
