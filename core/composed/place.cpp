@@ -154,11 +154,7 @@ Tensor take(const Tensor& input, const Tensor& index) {
               "take(): Expected a long tensor for index, but got ", index.dtype());
   MSA_REQUIRE(input.numel() > 0 || index.numel() == 0, Index,
               "take(): tried to take from an empty tensor");
-  return ops::view(
-      ops::index_select(
-          ops::reshape(input, {-1}), 0,
-          ops::reshape(ops::remainder(index, number(std::max<int64_t>(input.numel(), 1))), {-1})),
-      index.sizes());
+  return ops::_index(ops::reshape(input, {-1}), {index});
 }
 
 Tensor nonzero_static(const Tensor& input, int64_t size, int64_t fill_value) {
@@ -307,8 +303,8 @@ Tensor histc(const Tensor& input, int64_t bins, const Scalar& min, const Scalar&
   Tensor x = ops::reshape(ops::to_dtype(detach(input), DType::F64), {-1});
   auto [low, high] = limits("torch.histc", x, min.to_double(), max.to_double());
   Tensor inside = ops::logical_and(ops::ge(x, number(low)), ops::le(x, number(high)));
-  Tensor at = ops::floor(ops::mul(ops::sub(ops::masked_select(x, inside), number(low)),
-                                  number(static_cast<double>(bins) / (high - low))));
+  Tensor steps = ops::mul(ops::sub(ops::masked_select(x, inside), number(low)), number(bins));
+  Tensor at = ops::floor(ops::div(steps, number(high - low)));
   Tensor counts = ops::bincount(ops::to_dtype(ops::clamp_max(at, number(bins - 1)), DType::I64),
                                 Tensor(), bins);
   return ops::to_dtype(counts, input.dtype());

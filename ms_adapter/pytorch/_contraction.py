@@ -29,7 +29,7 @@ def einsum(*args):
         equation, *operands = args
     if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
         operands = operands[0]
-    return _C.call_operator("_einsum", equation, list(operands))
+    return _C.call_operator("_einsum", "", "function", equation, list(operands))
 
 
 def _letters(subscripts):
@@ -103,7 +103,7 @@ def cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
         )
     if p < 0:
         raise RuntimeError("cdist only supports non-negative p values")
-    return _C.call_operator("_cdist", x1, x2, float(p), modes[compute_mode])
+    return _C.call_operator("_cdist", "", "function", x1, x2, float(p), modes[compute_mode])
 
 
 def norm(input, p="fro", dim=None, keepdim=False, out=None, dtype=None):

@@ -231,6 +231,14 @@ class TensorMethods:
         """See :func:`torch.unique_consecutive`."""
         return torch.unique_consecutive(self, return_inverse, return_counts, dim)
 
+    def resize_as_(self, the_template, *, memory_format=None):
+        """Resized in place to the size of ``the_template``."""
+        keywords = {} if memory_format is None else {"memory_format": memory_format}
+        return self.resize_(the_template.shape, **keywords)
+
+    def __rdiv__(self, other):
+        return torch.div(other, self)
+
     def polygamma(self, n):
         """See :func:`torch.polygamma`, which takes the order first."""
         return torch.polygamma(n, self)
