@@ -15,14 +15,6 @@ OutSpec searchsorted(const Tensor&, const Tensor& input, const Tensor&, bool, bo
   return {input.sizes(), out_int32 ? DType::I32 : DType::I64};
 }
 
-std::array<OutSpec, 2> mode(const Tensor& input, int64_t dim, bool keepdim) {
-  int64_t d = wrap_dim(dim, input.dim());
-  MSA_REQUIRE(input.dim() == 0 || input.sizes()[d] > 0, Index, "mode(): Expected reduction dim ", d,
-              " to have non-zero size.");
-  Dims sizes = input.dim() ? reduced_sizes(input.sizes(), Dims{d}, keepdim) : Dims{};
-  return {OutSpec{sizes, input.dtype()}, OutSpec{sizes, DType::I64}};
-}
-
 OutSpec logcumsumexp(const Tensor& input, int64_t dim) {
   wrap_dim(dim, input.dim());
   MSA_REQUIRE(is_inexact(input.dtype()), NotImplemented, "logcumsumexp: not implemented for ",

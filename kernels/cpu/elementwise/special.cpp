@@ -107,8 +107,6 @@ MSA_OF_XY(igamma, special::lower_gamma(x, y))
 MSA_OF_XY(igammac, special::upper_gamma(x, y))
 MSA_OF_XY(xlogy, std::isnan(y) ? y : x == 0 ? 0.0 : x * std::log(y))
 MSA_OF_XY(xlog1py, std::isnan(y) ? y : x == 0 ? 0.0 : x * std::log1p(y))
-MSA_OF_XY(logaddexp,
-          x == y && std::isinf(x) ? x : std::fmax(x, y) + std::log1p(std::exp(-std::fabs(x - y))))
 MSA_OF_XY(logaddexp2, x == y && std::isinf(x)
                           ? x
                           : std::fmax(x, y) + std::log1p(std::exp2(-std::fabs(x - y))) * M_LOG2E)

@@ -1,4 +1,4 @@
-// Searching in sorted rows, the most frequent element, mantissas and exponents.
+// Searching in sorted rows, mantissas and exponents, the running log(sum(exp)).
 #include <algorithm>
 #include <cmath>
 
@@ -49,24 +49,6 @@ void search_rows(const Tensor& sorted, const Tensor& input, const Tensor& sorter
   });
 }
 
-// The most frequent of n values, of equals the smallest, and where it last stands.
-template <class T>
-std::pair<T, int64_t> most_frequent(const T* values, int64_t n, int64_t step,
-                                    std::vector<std::pair<T, int64_t>>& sorted) {
-  sorted.clear();
-  for (int64_t i = 0; i < n; ++i) sorted.emplace_back(values[i * step], i);
-  std::stable_sort(sorted.begin(), sorted.end(),
-                   [](auto& a, auto& b) { return before(a.first, b.first); });
-  std::pair<T, int64_t> best = sorted[0];
-  for (int64_t i = 0, run = 0, longest = 0; i < n; ++i) {
-    run = i && sorted[i].first == sorted[i - 1].first ? run + 1 : 1;
-    if (run < longest || (run == longest && sorted[i].first != best.first)) continue;
-    longest = run;
-    best = sorted[i];
-  }
-  return best;
-}
-
 }  // namespace
 
 // Integers are compared as int64, all floating types exactly as float64.
@@ -78,28 +60,6 @@ void _searchsorted(const Tensor& sorted_sequence, const Tensor& input, const Ten
     if (integral) return search_rows<int64_t>(sorted_sequence, input, sorter, right, out);
     search_rows<double>(sorted_sequence, input, sorter, right, out);
   });
-}
-
-void mode(const Tensor& input, int64_t dim, bool, Tensor& out0, Tensor& out1) {
-  if (out0.numel() == 0) return;
-  MSA_REQUIRE(!is_complex(input.dtype()), NotImplemented, "mode: not implemented for ",
-              input.dtype());
-  int64_t d = wrap_dim(dim, input.dim()), n = input.dim() ? input.sizes()[d] : 1, inner = 1;
-  for (int64_t i = d + 1; i < input.dim(); ++i) inner *= input.sizes()[i];
-  auto run = [&]<class T>() {
-    Tensor in = cpu::contiguous(input, dtype_of<T>::value);
-    Tensor values = empty(out0.sizes(), dtype_of<T>::value),
-           indices = empty(out1.sizes(), DType::I64);
-    std::vector<std::pair<T, int64_t>> room;
-    for (int64_t i = 0; i < values.numel(); ++i) {
-      const T* line = in.data<T>() + i / inner * inner * n + i % inner;
-      std::tie(values.data<T>()[i], indices.data<int64_t>()[i]) =
-          most_frequent(line, n, inner, room);
-    }
-    cpu::copy_into(out0, values);
-    cpu::copy_into(out1, indices);
-  };
-  is_integral(input.dtype()) ? run.operator()<int64_t>() : run.operator()<double>();
 }
 
 void frexp(const Tensor& input, Tensor& out0, Tensor& out1) {
