@@ -300,8 +300,8 @@ class Emitter:
         value = self.body or f"composed::{self.row.cpp}({', '.join(self.args)})"
         if self.row.inplace_only:
             return [f"  {value};", f"  return {first};"]
-        return [f"  Tensor value = {value};", f'  check_inplace_result("{self.row.name}_", {first}, value);',
-                f"  return ops::copy_({first}, value);"]
+        return [f"  Tensor made = {value};", f'  check_inplace_result("{self.row.name}_", {first}, made);',
+                f"  return ops::copy_({first}, made);"]
 
     def inplace_compute(self) -> list[str]:
         row, first = self.row, self.row.params[0].cpp
