@@ -80,6 +80,10 @@ TensorList dsplit_array(const Tensor& input, const Dims& indices) {
   return ops::tensor_split_indices(input, indices, 2);
 }
 
+TensorList unsafe_split(const Tensor& input, int64_t split_size, int64_t dim) {
+  return ops::split(input, split_size, dim);
+}
+
 Tensor constant_pad_nd(const Tensor& input, const Dims& pad, const Scalar& value) {
   auto pairs = static_cast<int64_t>(pad.size() / 2);
   MSA_REQUIRE(pad.size() % 2 == 0, Runtime, "Length of pad must be even but instead it equals ",
@@ -242,8 +246,13 @@ Tensor fill_tensor(const Tensor& input, const Tensor& value) {
   MSA_REQUIRE(value.dim() == 0, Runtime,
               "fill only supports 0-dimension value tensor but got tensor with ", value.dim(),
               " dimensions.");
-  Tensor out = ops::empty_like(input);
+  Tensor out = ops::clone(input);
   ops::copy_(out, value);
+  return out;
+}
+Tensor fill_scalar(const Tensor& input, const Scalar& value) {
+  Tensor out = ops::clone(input);
+  ops::fill_(out, value);
   return out;
 }
 

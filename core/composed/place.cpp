@@ -87,7 +87,11 @@ Tensor index_fill(const Tensor& input, int64_t dim, const Tensor& index, const T
               "index_fill_(): Converting complex Scalar to non-complex type is not supported");
   int64_t d = wrap_dim(dim, input.dim());
   if (input.dim() == 0) return ops::view(index_fill(ops::reshape(input, {1}), 0, index, value), {});
-  return ops::index_put(input, along(d, index), ops::to_dtype(value, input.dtype()));
+  Dims shape(input.sizes().size(), 1);
+  shape[d] = input.sizes()[d];
+  Tensor chosen = ops::index_put(ops::zeros({shape[d]}, DType::Bool), {ops::reshape(index, {-1})},
+                                 wrapped_number(Scalar(true)));
+  return ops::where(ops::view(chosen, shape), ops::to_dtype(value, input.dtype()), input);
 }
 
 Tensor index_copy(const Tensor& input, int64_t dim, const Tensor& index, const Tensor& source) {
@@ -278,15 +282,17 @@ Tensor bincount(const Tensor& input, const Tensor& weights, int64_t minlength) {
 
 namespace {
 
-// The limits of the bins: the data's where none are given, one apart at least.
-std::pair<double, double> limits(const char* op, const Tensor& input, double low, double high) {
+// The limits of the bins: the data's where none are given, `margin` around them where they are
+// equal.
+std::pair<double, double> limits(const char* op, const Tensor& input, double low, double high,
+                                 double margin) {
   if (low == high && input.numel() > 0) {
     low = value_of(ops::min(input)).to_double();
     high = value_of(ops::max(input)).to_double();
   }
   if (low == high) {
-    low -= 1;
-    high += 1;
+    low -= margin;
+    high += margin;
   }
   MSA_REQUIRE(std::isfinite(low) && std::isfinite(high), Runtime, op, ": range of [", low, ", ",
               high, "] is not finite");
@@ -301,7 +307,7 @@ Tensor histc(const Tensor& input, int64_t bins, const Scalar& min, const Scalar&
   MSA_REQUIRE(is_floating(input.dtype()), NotImplemented, "histc: not implemented for ",
               input.dtype(), "; convert with .float() first");
   Tensor x = ops::reshape(ops::to_dtype(detach(input), DType::F64), {-1});
-  auto [low, high] = limits("torch.histc", x, min.to_double(), max.to_double());
+  auto [low, high] = limits("torch.histc", x, min.to_double(), max.to_double(), 1);
   Tensor inside = ops::logical_and(ops::ge(x, number(low)), ops::le(x, number(high)));
   Tensor steps = ops::mul(ops::sub(ops::masked_select(x, inside), number(low)), number(bins));
   Tensor at = ops::floor(ops::div(steps, number(high - low)));
@@ -358,7 +364,7 @@ Pair histogram(const Tensor& input, int64_t bins, const OptFloats& range, const 
   double low = range ? (*range)[0] : 0, high = range ? (*range)[1] : 0;
   if (!range && x.numel() == 0) high = 1;
   if (!range || low == high)
-    std::tie(low, high) = limits("torch.histogram", range ? ops::empty({0}) : x, low, high);
+    std::tie(low, high) = limits("torch.histogram", range ? ops::empty({0}) : x, low, high, 0.5);
   MSA_REQUIRE(low < high, Runtime, "torch.histogram(): min should not exceed max, but got min ",
               low, " max ", high);
   return count_between(input, ops::linspace(Scalar(low), Scalar(high), bins + 1, input.dtype()),

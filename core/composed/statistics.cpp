@@ -118,7 +118,7 @@ Tensor quantile_of(const char* op, const Tensor& input, const Tensor& q, OptInt 
       input.dtype());
   Tensor ranks = ops::mul(last, ops::reshape(ops::to_dtype(q, input.dtype()), {-1}));
   if (!skip_nan) ranks = ops::where(ops::gt(nans, number(int64_t{0})), last, ranks);
-  Tensor out = at_ranks(sorted, detach(ranks), interpolation);
+  Tensor out = at_ranks(sorted, ranks, interpolation);
   return q.dim() == 0 ? ops::squeeze_dim(out, -1) : ops::movedim(out, {-1}, {0});
 }
 
@@ -179,7 +179,7 @@ Tensor cov(const Tensor& input, int64_t correction, const Tensor& fweights,
   Tensor weighted = weights.defined() ? ops::mul(apart, weights) : apart;
   Tensor out = ops::div(ops::mm(apart, ops::to_dtype(ops::conj(ops::t(weighted)), apart.dtype())),
                         ops::clamp_min(norm, number(int64_t{0})));
-  return input.dim() < 2 ? ops::reshape(out, {}) : out;
+  return x.size(0) == 1 ? ops::reshape(out, {}) : out;
 }
 
 Tensor corrcoef(const Tensor& input) {

@@ -145,7 +145,6 @@ def meshgrid(*tensors, indexing=None):
     ]
     if swapped:
         grids[:2] = grids[1::-1]
-        grids = [grid.transpose(0, 1) for grid in grids]
     return tuple(grids)
 
 

@@ -109,13 +109,15 @@ def amin(input, dim=None, *, keepdim=False, dtype=None, mask=None):
 
 
 def argmax(input, dim=None, *, keepdim=False, dtype=None, mask=None):
-    """The index of the largest element along ``dim`` that the mask keeps."""
-    return torch.argmax(_kept(input, mask, _lowest(dtype or input.dtype), dtype), dim, keepdim)
+    """The index (in the input's dtype) of the largest element along ``dim`` that the mask keeps."""
+    dtype = dtype or input.dtype
+    return torch.argmax(_kept(input, mask, _lowest(dtype), dtype), dim, keepdim).to(dtype)
 
 
 def argmin(input, dim=None, *, keepdim=False, dtype=None, mask=None):
-    """The index of the smallest element along ``dim`` that the mask keeps."""
-    return torch.argmin(_kept(input, mask, _highest(dtype or input.dtype), dtype), dim, keepdim)
+    """The index (in the input's dtype) of the smallest element along ``dim`` that the mask keeps."""
+    dtype = dtype or input.dtype
+    return torch.argmin(_kept(input, mask, _highest(dtype), dtype), dim, keepdim).to(dtype)
 
 
 def mean(input, dim=None, *, keepdim=False, dtype=None, mask=None):
@@ -147,33 +149,31 @@ def norm(input, ord=2.0, dim=None, *, keepdim=False, dtype=None, mask=None):
     return torch.linalg.vector_norm(_kept(input, mask, out_of_reach, dtype), ord, _dims(input, dim), keepdim)
 
 
-def _moments(input, dim, unbiased, keepdim, dtype, mask):
+def _moments(input, dim, correction, keepdim, dtype, mask):
     if dtype is None and not (input.is_floating_point() or input.is_complex()):
         dtype = torch.get_default_dtype()
     x = input if dtype is None else input.to(dtype)
     apart = x - mean(x, dim, keepdim=True, mask=mask)
     squares = _kept(apart * apart.conj(), mask, 0)
     squares = squares.real if squares.is_complex() else squares
-    count = _count(x, dim, keepdim, mask) - int(bool(unbiased))
+    count = _count(x, dim, keepdim, mask) - correction
     return squares.sum(_dims(x, dim), keepdim) / torch.clamp(count, min=0)
 
 
 def var(input, dim=None, unbiased=None, *, correction=None, keepdim=False, dtype=None, mask=None):
     """The variance over ``dim`` of what the mask keeps; unless ``unbiased`` is false divided by one less."""
-    return _moments(input, dim, _unbiased(unbiased, correction), keepdim, dtype, mask)
+    return _moments(input, dim, _correction(unbiased, correction), keepdim, dtype, mask)
 
 
 def std(input, dim=None, unbiased=None, *, correction=None, keepdim=False, dtype=None, mask=None):
     """The square root of :func:`var`."""
-    return torch.sqrt(_moments(input, dim, _unbiased(unbiased, correction), keepdim, dtype, mask))
+    return torch.sqrt(_moments(input, dim, _correction(unbiased, correction), keepdim, dtype, mask))
 
 
-def _unbiased(unbiased, correction):
+def _correction(unbiased, correction):
     if unbiased is not None and correction is not None:
         raise ValueError("Only one of unbiased and correction may be given")
-    if correction not in (None, 0, 1):
-        raise NotImplementedError(f"correction must be 0 or 1, got {correction}")
-    return bool(correction) if correction is not None else unbiased is not False
+    return correction if correction is not None else int(unbiased is not False)
 
 
 def softmax(input, dim, *, dtype=None, mask=None):
@@ -205,6 +205,6 @@ def logaddexp(input, other, *, dtype=None, input_mask=None, other_mask=None):
     )
 
 
-def logsumexp(input, dim, *, keepdim=False, dtype=None, mask=None):
+def logsumexp(input, dim=None, *, keepdim=False, dtype=None, mask=None):
     """log(sum(exp)) over ``dim`` of what the mask keeps."""
     return torch.logsumexp(_kept(input, mask, -torch.inf, dtype), _dims(input, dim), keepdim)
