@@ -21,6 +21,7 @@ def python(*args: str) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 def test_the_example_reaches_98_percent_under_the_runner(tmp_path):
     out = tmp_path / "result.json"
     args = ["--json", str(out), "--save", str(tmp_path / "digits.pt")]
@@ -31,6 +32,7 @@ def test_the_example_reaches_98_percent_under_the_runner(tmp_path):
     assert "images/s" in text and (tmp_path / "digits.pt").stat().st_size > 100_000
 
 
+@pytest.mark.slow
 def test_the_example_trains_to_pytorchs_numbers():
     """compare.py fails where losses or accuracy differ too much; `make demo-compare` takes all steps."""
     pytest.importorskip("torch")
