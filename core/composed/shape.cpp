@@ -121,10 +121,13 @@ TensorList chunk(const Tensor& input, int64_t chunks, int64_t dim) {
 
 TensorList tensor_split_tensor(const Tensor& input, const Tensor& given, int64_t dim) {
   MSA_REQUIRE(given.device().is_cpu() && given.dtype() == DType::I64 && given.dim() <= 1, Runtime,
-              "tensor_split: tensor_indices_or_sections must be an int64 tensor of 0 or 1 dimensions on cpu, got ", given);
+              "tensor_split: tensor_indices_or_sections must be an int64 tensor of 0 or 1 "
+              "dimensions on cpu, got ",
+              given);
   if (given.dim() == 0) return ops::tensor_split_sections(input, *given.data<int64_t>(), dim);
   Dims indices;
-  for (int64_t i = 0; i < given.numel(); ++i) indices.push_back(given.data<int64_t>()[i * given.strides()[0]]);
+  for (int64_t i = 0; i < given.numel(); ++i)
+    indices.push_back(given.data<int64_t>()[i * given.strides()[0]]);
   return ops::tensor_split_indices(input, indices, dim);
 }
 
