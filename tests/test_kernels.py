@@ -93,6 +93,7 @@ def functions_using(register: str, objdump: str) -> set[str]:
     return found
 
 
+@pytest.mark.slow
 def test_wide_instructions_stay_in_their_namespace() -> None:
     """A template shared with baseline code can carry AVX-512 into it; older machines then die on it."""
     objdump = shutil.which("objdump")
