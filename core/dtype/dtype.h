@@ -33,13 +33,16 @@ using c64 = std::complex<float>;
 using c128 = std::complex<double>;
 
 // X(enumerator, C++ type) for every element type, in the order of the enum.
-#define MSA_FOR_EACH_DTYPE(X)                                                            \
-  X(Bool, bool)                                                                          \
-  X(U8, uint8_t)                                                                         \
-  X(I8, int8_t)                                                                          \
-  X(U16, uint16_t) X(I16, int16_t) X(U32, uint32_t) X(I32, int32_t) X(U64, uint64_t)     \
-      X(I64, int64_t) X(F16, f16) X(BF16, bf16) X(F32, float) X(F64, double) X(C64, c64) \
-          X(C128, c128)
+#define MSA_FOR_EACH_DTYPE(X) \
+  X(Bool, bool)               \
+  X(U8, uint8_t)              \
+  X(I8, int8_t)               \
+  X(U16, uint16_t)            \
+  X(I16, int16_t)             \
+  X(U32, uint32_t)            \
+  X(I32, int32_t)             \
+  X(U64, uint64_t)            \
+  X(I64, int64_t) X(F16, f16) X(BF16, bf16) X(F32, float) X(F64, double) X(C64, c64) X(C128, c128)
 
 struct DTypeInfo {
   std::string_view name;  // "float32", as after "torch."

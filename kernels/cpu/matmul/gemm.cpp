@@ -257,11 +257,17 @@ Function function_for(DType dtype) {
     MSA_CASE(I8, int8_t)
     MSA_CASE(I16, int16_t)
     MSA_CASE(I32, int32_t)
-    MSA_CASE(I64, int64_t) MSA_CASE(F16, f16) MSA_CASE(BF16, bf16) MSA_CASE(F32, float)
-        MSA_CASE(F64, double) MSA_CASE(C64, c64) MSA_CASE(C128, c128)
+    MSA_CASE(I64, int64_t)
+    MSA_CASE(F16, f16)
+    MSA_CASE(BF16, bf16)
+    MSA_CASE(F32, float)
+    MSA_CASE(F64, double)
+    MSA_CASE(C64, c64)
+    MSA_CASE(C128, c128)
 #undef MSA_CASE
-            default : fail(ErrorKind::NotImplemented, "matmul: not implemented for ", dtype,
-                           ": convert the operands first.");
+    default:
+      fail(ErrorKind::NotImplemented, "matmul: not implemented for ", dtype,
+           ": convert the operands first.");
   }
 }
 

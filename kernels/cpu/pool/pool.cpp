@@ -21,10 +21,13 @@ void with_type(const char* op, DType dtype, F&& f) {
     MSA_CASE(I8, int8_t)
     MSA_CASE(I16, int16_t)
     MSA_CASE(I32, int32_t)
-    MSA_CASE(I64, int64_t) MSA_CASE(F32, float) MSA_CASE(F64, double)
+    MSA_CASE(I64, int64_t)
+    MSA_CASE(F32, float)
+    MSA_CASE(F64, double)
 #undef MSA_CASE
-        default : fail(ErrorKind::NotImplemented, op, ": not implemented for ", dtype,
-                       ": convert the input first.");
+    default:
+      fail(ErrorKind::NotImplemented, op, ": not implemented for ", dtype,
+           ": convert the input first.");
   }
 }
 
