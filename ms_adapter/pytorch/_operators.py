@@ -27,7 +27,7 @@ class Rows:
             raise NotImplementedError(
                 f"torch.{self._namespace}.{name}: ms_adapter has no operator '{name}' yet. "
                 f"docs/adding-an-operator.md "
-                "shows how one is added; docs/support.md lists those there are."
+                "shows how one is added; docs/operators.md lists those there are."
             )
         self.__dict__[name] = found
         return found
