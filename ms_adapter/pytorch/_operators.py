@@ -26,8 +26,7 @@ class Rows:
         if found is None:
             raise NotImplementedError(
                 f"torch.{self._namespace}.{name}: ms_adapter has no operator '{name}' yet. "
-                f"docs/adding-an-operator.md "
-                "shows how one is added; docs/operators.md lists those there are."
+                "docs/adding-an-operator.md shows how one is added; docs/operators.md lists those there are."
             )
         self.__dict__[name] = found
         return found
