@@ -21,8 +21,6 @@ def outputs(rows: list[Row], library: Library) -> dict[str, str]:
         files[f"kernels_{stem}.h"] = emit_ops.declarations(mine, "kernels")
         files[f"ops_{stem}.cpp"] = emit_ops.ops_source(file, mine, library)
         files[f"boxed_{stem}.cpp"] = emit_tables.info_source(file, mine)
-    stems = dict.fromkeys(emit_ops.stem(row.file) for row in rows)
-    files["kernels.h"] = "#pragma once\n" + "".join(f'#include "generated/kernels_{stem}.h"\n' for stem in stems)
     files["op_infos.cpp"] = emit_tables.infos_source(rows)
     files["bindings.cpp"] = emit_tables.bindings_source(rows)
     return files
