@@ -4,10 +4,22 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
+#include <vector>
+
 #include "core/dispatch/layers.h"
 #include "core/dispatch/op_info.h"
 
 namespace msa::py {
+
+// What the face keeps with each row, for the life of the process.
+struct OpFace {
+  std::vector<PyObject*> param_names;   // interned
+  PyTypeObject* result_type = nullptr;  // of torch.return_types
+};
+inline OpFace& face_of(const OpInfo& op) {
+  if (!op.face) op.face = new OpFace;
+  return *static_cast<OpFace*>(op.face);
+}
 
 // One row under a public name. `Inplace`: the name is `add_`, the first argument is changed.
 // `Out` never stands here: out= is a keyword of every `Function` row that has `call_out`.

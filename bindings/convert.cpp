@@ -3,7 +3,7 @@
 
 #include "bindings/tensor/tensor.h"
 #include "core/dispatch/thread_state.h"
-#include "generated/ops.h"
+#include "generated/ops_create.h"
 
 namespace msa::py {
 

@@ -9,7 +9,9 @@
 #include "bindings/tensor/tensor.h"
 #include "bindings/torch_function.h"
 #include "core/autograd/meta.h"
-#include "generated/ops.h"
+#include "generated/ops_create.h"
+#include "generated/ops_index.h"
+#include "generated/ops_view.h"
 
 namespace msa::py {
 

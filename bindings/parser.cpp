@@ -13,8 +13,6 @@ namespace msa::py {
 
 namespace {
 
-std::vector<std::vector<PyObject*>> param_names;  // interned, by OpInfo::id
-
 PyObject* out_name;  // "out", the one keyword that rows do not declare
 
 struct NumpyName {
@@ -29,7 +27,7 @@ PyObject* intern(const char* text) {
 }
 
 int find_interned(const OpInfo& op, PyObject* name) {
-  PyObject* const* names = param_names[op.id].data();
+  PyObject* const* names = face_of(op).param_names.data();
   for (int i = 0; i < op.n_params; ++i)
     if (names[i] == name) return i;
   return -1;
@@ -38,10 +36,10 @@ int find_interned(const OpInfo& op, PyObject* name) {
 }  // namespace
 
 void init_parser() {
-  param_names.resize(op_count);
   for (size_t i = 0; i < op_count; ++i) {
     const OpInfo& op = *op_table[i];
-    for (int p = 0; p < op.n_params; ++p) param_names[op.id].push_back(intern(op.params[p].name));
+    auto& names = face_of(op).param_names;
+    for (int p = 0; p < op.n_params; ++p) names.push_back(intern(op.params[p].name));
   }
   out_name = intern("out");
   constexpr const char* kNumpyNames[][2] = {{"axis", "dim"}, {"keepdims", "keepdim"},

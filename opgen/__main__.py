@@ -13,12 +13,13 @@ from .schema import RegistryError
 
 def outputs(rows: list[Row], library: Library) -> dict[str, str]:
     """Every generated file: name -> content."""
-    files = {"ops.h": emit_ops.ops_header(rows)}
-    for space in ("rules", "layouts", "composed"):
-        files[f"{space}.h"] = emit_ops.declarations(rows, space)
+    files = {}
     for file in dict.fromkeys(row.file for row in rows):
         mine, stem = [r for r in rows if r.file == file], emit_ops.stem(file)
-        files[f"kernels_{stem}.h"] = emit_ops.declarations(mine, "kernels")
+        files[f"ops_{stem}.h"] = emit_ops.ops_header(file, mine)
+        for space in emit_ops.SPACES:
+            if text := emit_ops.declarations(file, mine, space):
+                files[f"{space}_{stem}.h"] = text
         files[f"ops_{stem}.cpp"] = emit_ops.ops_source(file, mine, library)
         files[f"boxed_{stem}.cpp"] = emit_tables.info_source(file, mine)
     files["op_infos.cpp"] = emit_tables.infos_source(rows)

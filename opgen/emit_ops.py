@@ -1,4 +1,4 @@
-"""Emits the operators themselves: declarations (ops.h, kernels.h, ...) and, for each ops/*.toml, the functions of its rows."""
+"""Emits, for each ops/*.toml, the declarations (ops_*.h, kernels_*.h, ...) and the functions of its rows."""
 from __future__ import annotations
 
 import re
@@ -54,10 +54,9 @@ def forms_of(row: Row) -> list[str]:
 
 
 # --- declarations ------------------------------------------------------------------------------------------------
-def ops_header(rows: list[Row]) -> str:
-    lines = [NOTE.format("ops/*.toml"), "#pragma once", "#include <cmath>", "#include <tuple>", "",
-             '#include "core/dispatch/options.h"', "", "namespace msa {", "enum class OpId : uint16_t {"]
-    lines += [f"  {r.cpp}," for r in rows] + ["};", "}  // namespace msa", "", "namespace msa::ops {"]
+def ops_header(file: str, rows: list[Row]) -> str:
+    lines = [NOTE.format(file), "#pragma once", "#include <cmath>", "#include <tuple>", "",
+             '#include "core/dispatch/options.h"', "", "namespace msa::ops {"]
     lines += [f"{signature(r, f, True)};" for r in rows for f in forms_of(r)]
     return "\n".join([*lines, "}  // namespace msa::ops", ""])
 
@@ -77,12 +76,15 @@ def kernel_result(row: Row) -> str:
     return kinds[0] if len(kinds) == 1 else f"std::tuple<{', '.join(kinds)}>"
 
 
-def declarations(rows: list[Row], space: str) -> str:
-    """kernels_*.h, rules.h, layouts.h or composed.h: what people write for the rows."""
+SPACES = ("kernels", "rules", "layouts", "composed")  # the namespaces of what people write for the rows
+
+
+def declarations(file: str, rows: list[Row], space: str) -> str:
+    """The header of one of SPACES for one ops/*.toml; empty where its rows need none."""
     needs = "core/dispatch/options.h" if space == "layouts" else "core/rules/rules.h"
-    lines = [NOTE.format("ops/*.toml"), "#pragma once", *(f"#include <{h}>" for h in ("array", "tuple", "vector")), "",
-             f'#include "{needs}"', "", f"namespace msa::{space} {{"]
-    seen = set()
+    head = [NOTE.format(file), "#pragma once", *(f"#include <{h}>" for h in ("array", "tuple", "vector")), "",
+            f'#include "{needs}"', "", f"namespace msa::{space} {{"]
+    lines: dict[str, None] = {}  # rows may share a rule
     for row in rows:
         text = None
         if space == "kernels" and row.kind == "kernel":
@@ -96,10 +98,9 @@ def declarations(rows: list[Row], space: str) -> str:
             text = f"{'std::vector<Layout>' if many else 'Layout'} {row.layout}(const Layout& input{rest})"
         elif space == "composed" and row.kind == "compose" and not row.body:
             text = f"{result_type(row)} {row.cpp}({declare(row.params, False)})"
-        if text and text not in seen:
-            seen.add(text)
-            lines.append(text + ";")
-    return "\n".join([*lines, f"}}  // namespace msa::{space}", ""])
+        if text:
+            lines[text + ";"] = None
+    return "\n".join([*head, *lines, f"}}  // namespace msa::{space}", ""]) if lines else ""
 
 
 # --- functions ---------------------------------------------------------------------------------------------------
@@ -134,7 +135,7 @@ class Emitter:
     def call_boxed(self, form: str, layered: bool, result: str | None = None) -> str:
         """The slow path: the call with boxed arguments, through the layers or to the device's backend."""
         kind = result or {"function": result_type(self.row), "inplace": "Tensor", "out": "void"}[form]
-        args = [str(layered).lower(), f"id_of(OpId::{self.row.cpp})", f"Form::{form.capitalize()}", *self.args]
+        args = [str(layered).lower(), f"op_calls::info_{self.row.cpp}", f"Form::{form.capitalize()}", *self.args]
         return f"call_boxed<{kind}>({', '.join(args + (outs(self.row) if form == 'out' else []))})"
 
     def open(self, form: str) -> list[str]:
@@ -143,7 +144,7 @@ class Emitter:
         tail = f"{{ {call}; return {self.args[0]}; }}" if form == "inplace" else f"return {call};"
         seen = "thread_state.layers_active"
         if self.row.kind == "compose":
-            seen += f" && !enters_body(id_of(OpId::{self.row.cpp}))"
+            seen += f" && !enters_body(op_calls::info_{self.row.cpp})"
         return [f"{signature(self.row, form)} {{", f"  if (__builtin_expect({seen}, 0)) {tail}"]
 
     def record_condition(self) -> str | None:
@@ -348,17 +349,17 @@ class Emitter:
 
 def ops_source(file: str, rows: list[Row], library: Library) -> str:
     """The .cpp of one ops/*.toml."""
+    body = [line for row in rows for line in Emitter(row, library).emit()]
+    called = {library.file_of[name] for name in re.findall(r"\bops::(\w+)\(", "\n".join(body))}
+    headers = [f"ops_{stem(f)}" for f in sorted({file, *called})]
+    headers += [f"{space}_{stem(file)}" for space in SPACES if declarations(file, rows, space)]
     lines = [NOTE.format(file), '#include "core/dispatch/generated_support.h"']
-    headers = ("ops", f"kernels_{stem(file)}", "rules", "layouts", "composed")
     lines += [f'#include "generated/{h}.h"' for h in headers]
     loops = sorted({r.loops or r.cpp for r in rows if r.kind == "elementwise"})
     if loops:
         lines += ["", "namespace msa::cpu {", *(f"extern const LoopTable* loops_{name};" for name in loops), "}"]
-    lines += ["", "namespace msa::ops {", "namespace {",
-              "constexpr uint16_t id_of(OpId id) { return static_cast<uint16_t>(id); }", "}  // namespace", ""]
-    for row in rows:
-        lines += Emitter(row, library).emit()
-    return "\n".join([*lines, "}  // namespace msa::ops", ""])
+    lines += ["", "namespace msa::op_calls {", *(f"extern const OpInfo info_{row.cpp};" for row in rows), "}"]
+    return "\n".join([*lines, "", "namespace msa::ops {", "", *body, "}  // namespace msa::ops", ""])
 
 
 def stem(file: str) -> str:

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import re
 
-from .emit_ops import NOTE, forms_of, outs, result_type
+from .emit_ops import NOTE, forms_of, outs, result_type, stem
 from .load import Row
 from .schema import RESULTS, Param
 
@@ -90,7 +90,7 @@ def info_source(file: str, rows: list[Row]) -> str:
     thunks = [line for row in rows for line in boxed(row)]
     infos = [f"extern const OpInfo info_{row.cpp};\nconst OpInfo info_{row.cpp} = {info(row)};" for row in rows]
     head = [NOTE.format(file), '#include "core/autograd/meta.h"', '#include "core/dispatch/boxed_support.h"',
-            '#include "generated/ops.h"', "", "namespace msa::op_calls {", "namespace {"]
+            f'#include "generated/ops_{stem(file)}.h"', "", "namespace msa::op_calls {", "namespace {"]
     tail = ["}  // namespace", "", *infos, "}  // namespace msa::op_calls", ""]
     return "\n".join([*head, *statics, *tables, *thunks, *tail])
 
@@ -109,13 +109,12 @@ def info(row: Row) -> str:
         "result_names": f"results_{row.cpp}" if row.results else "nullptr",
         "node_name": quote(row.node_name) if row.gradients else "nullptr", "ms": f"ms_{row.cpp}" if row.ms else "nullptr",
         "python_bool": str(kind == "bool").lower(), "python_float": str(kind == "double").lower(),
-        "id": f"static_cast<uint16_t>(OpId::{row.cpp})",
         "composed": str(row.kind == "compose" and not row.gradients).lower()}
     return "{" + ", ".join(f".{k} = {v}" for k, v in cells.items()) + "}"
 
 
 def infos_source(rows: list[Row]) -> str:
-    """op_infos.cpp: the table of all rows, by OpId."""
+    """op_infos.cpp: the table of all rows."""
     lines = [NOTE.format("ops/*.toml"), '#include "core/dispatch/op_info.h"', "", "namespace msa {", "namespace op_calls {"]
     lines += [f"extern const OpInfo info_{row.cpp};" for row in rows]
     lines += ["}  // namespace op_calls", "", "const OpInfo* const op_table[] = {"]

@@ -54,7 +54,9 @@ class Library:
 
     def __init__(self, rows: list[Row], helpers: Path | None) -> None:
         self.known: dict[str, list[Callee]] = {}
+        self.file_of: dict[str, str] = {}  # C++ function -> the ops/*.toml that it comes from
         for row in rows:
+            self.file_of |= dict.fromkeys((row.cpp, f"{row.cpp}_out", row.cpp_inplace), row.file)
             result = row.schema.results[0] if len(row.schema.results) == 1 else "tuple"
             if not row.inplace_only:
                 callee = Callee(f"ops::{row.cpp}", row.params, result)

@@ -3,7 +3,6 @@
 
 #include "bindings/autograd/autograd.h"
 #include "core/base/warn.h"
-#include "generated/ops.h"
 
 namespace msa::py {
 

@@ -1,6 +1,6 @@
 // Running the backward engine from Python.
 #include "bindings/autograd/autograd.h"
-#include "generated/ops.h"
+#include "generated/ops_create.h"
 
 namespace msa::py {
 

@@ -10,7 +10,7 @@
 #include "bindings/tensor/tensor.h"
 #include "bindings/types/types.h"
 #include "core/autograd/meta.h"
-#include "generated/ops.h"
+#include "generated/ops_create.h"
 
 namespace msa::py {
 

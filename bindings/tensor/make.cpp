@@ -6,7 +6,6 @@
 #include "bindings/tensor/numpy.h"
 #include "bindings/types/types.h"
 #include "core/autograd/meta.h"
-#include "generated/ops.h"
 
 namespace msa::py {
 

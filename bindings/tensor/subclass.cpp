@@ -4,7 +4,7 @@
 #include "bindings/tensor/methods.h"
 #include "bindings/types/types.h"
 #include "core/autograd/meta.h"
-#include "generated/ops.h"
+#include "generated/ops_view.h"
 
 namespace msa::py {
 

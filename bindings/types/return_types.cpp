@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "bindings/binding.h"
 #include "bindings/types/types.h"
 //
 #include <structmember.h>
@@ -11,8 +12,6 @@
 namespace msa::py {
 
 namespace {
-
-std::vector<PyTypeObject*> by_op;  // indexed by OpInfo::id
 
 // torch.return_types.max(
 // values=tensor(...),
@@ -45,12 +44,11 @@ PyTypeObject* make_type(const OpInfo& op) {
 
 }  // namespace
 
-PyTypeObject* result_type_of(const OpInfo& op) { return by_op[op.id]; }
+PyTypeObject* result_type_of(const OpInfo& op) { return face_of(op).result_type; }
 
 void init_return_types(PyObject* module) {
   Owned types = checked(PyDict_New());
   std::map<std::string, PyTypeObject*> by_names;
-  by_op.resize(op_count);
   for (size_t i = 0; i < op_count; ++i) {
     const OpInfo& op = *op_table[i];
     if (!op.result_names) continue;
@@ -58,7 +56,7 @@ void init_return_types(PyObject* module) {
     for (int f = 0; op.result_names[f]; ++f) key += cat(' ', op.result_names[f]);
     PyTypeObject*& type = by_names[key];
     if (!type) type = make_type(op);
-    by_op[op.id] = type;
+    face_of(op).result_type = type;
     checked(PyDict_SetItemString(types.get(), op.name, as_object(type)));
   }
   checked(PyModule_AddObjectRef(module, "return_types", types.get()));

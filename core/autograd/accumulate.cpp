@@ -1,7 +1,8 @@
 // Adding gradients to leaves, with PyTorch's rules for when the incoming buffer is taken over.
 #include "core/autograd/accumulate.h"
 
-#include "generated/ops.h"
+#include "generated/ops_create.h"
+#include "generated/ops_elementwise.h"
 
 namespace msa {
 

@@ -10,7 +10,10 @@
 #include "core/autograd/formulas.h"
 #include "core/autograd/meta.h"
 #include "core/base/lock.h"
-#include "generated/ops.h"
+#include "generated/ops_compare.h"
+#include "generated/ops_create.h"
+#include "generated/ops_elementwise.h"
+#include "generated/ops_reduce.h"
 
 namespace msa {
 

@@ -4,7 +4,13 @@
 #include <algorithm>
 
 #include "core/rules/rules.h"
-#include "generated/ops.h"
+#include "generated/ops_convert.h"
+#include "generated/ops_create.h"
+#include "generated/ops_elementwise.h"
+#include "generated/ops_index.h"
+#include "generated/ops_reduce.h"
+#include "generated/ops_shape.h"
+#include "generated/ops_view.h"
 
 namespace msa::formulas {
 

@@ -1,6 +1,8 @@
 // Gradient helpers of indexing and joining.
 #include "core/autograd/formulas.h"
-#include "generated/ops.h"
+#include "generated/ops_create.h"
+#include "generated/ops_index.h"
+#include "generated/ops_view.h"
 
 namespace msa::formulas {
 

@@ -2,7 +2,12 @@
 #include <numbers>
 
 #include "core/autograd/formulas.h"
-#include "generated/ops.h"
+#include "generated/ops_activation.h"
+#include "generated/ops_compare.h"
+#include "generated/ops_convert.h"
+#include "generated/ops_create.h"
+#include "generated/ops_elementwise.h"
+#include "generated/ops_math.h"
 
 namespace msa::formulas {
 namespace {

@@ -4,7 +4,16 @@
 
 #include "core/autograd/formulas.h"
 #include "core/dispatch/thread_state.h"
-#include "generated/ops.h"
+#include "generated/ops_compare.h"
+#include "generated/ops_convert.h"
+#include "generated/ops_create.h"
+#include "generated/ops_elementwise.h"
+#include "generated/ops_linalg.h"
+#include "generated/ops_math.h"
+#include "generated/ops_nn.h"
+#include "generated/ops_reduce.h"
+#include "generated/ops_shape.h"
+#include "generated/ops_view.h"
 
 namespace msa::formulas {
 namespace {

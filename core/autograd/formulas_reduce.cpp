@@ -1,7 +1,16 @@
 // Gradients of reductions and scans.
 #include "core/autograd/formulas.h"
 #include "core/rules/rules.h"
-#include "generated/ops.h"
+#include "generated/ops_compare.h"
+#include "generated/ops_convert.h"
+#include "generated/ops_create.h"
+#include "generated/ops_elementwise.h"
+#include "generated/ops_index.h"
+#include "generated/ops_math.h"
+#include "generated/ops_order.h"
+#include "generated/ops_reduce.h"
+#include "generated/ops_shape.h"
+#include "generated/ops_view.h"
 
 namespace msa::formulas {
 namespace {

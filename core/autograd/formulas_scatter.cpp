@@ -1,6 +1,13 @@
 // Gradients of reductions that scatter, and of the running log(sum(exp)).
 #include "core/autograd/formulas.h"
-#include "generated/ops.h"
+#include "generated/ops_compare.h"
+#include "generated/ops_convert.h"
+#include "generated/ops_create.h"
+#include "generated/ops_elementwise.h"
+#include "generated/ops_index.h"
+#include "generated/ops_math.h"
+#include "generated/ops_order.h"
+#include "generated/ops_search.h"
 
 namespace msa::formulas {
 namespace {

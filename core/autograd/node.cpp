@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "generated/ops.h"
+#include "generated/ops_create.h"
 
 namespace msa {
 

@@ -4,7 +4,8 @@
 #include "core/autograd/formulas.h"
 #include "core/autograd/meta.h"
 #include "core/autograd/saved.h"
-#include "generated/ops.h"
+#include "generated/ops_create.h"
+#include "generated/ops_view.h"
 
 namespace msa {
 

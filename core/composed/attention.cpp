@@ -3,8 +3,15 @@
 #include <limits>
 
 #include "core/autograd/formulas.h"
-#include "generated/composed.h"
-#include "generated/ops.h"
+#include "generated/composed_nn.h"
+#include "generated/ops_compare.h"
+#include "generated/ops_elementwise.h"
+#include "generated/ops_linalg.h"
+#include "generated/ops_nn.h"
+#include "generated/ops_random.h"
+#include "generated/ops_reduce.h"
+#include "generated/ops_shape.h"
+#include "generated/ops_view.h"
 
 namespace msa::composed {
 namespace {

@@ -1,6 +1,8 @@
 // The public convolutions: argument checks, unbatched inputs, padding by name, transposed forms.
-#include "generated/composed.h"
-#include "generated/ops.h"
+#include "generated/composed_nn.h"
+#include "generated/ops_elementwise.h"
+#include "generated/ops_nn.h"
+#include "generated/ops_view.h"
 
 namespace msa::composed {
 namespace {

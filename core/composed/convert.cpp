@@ -1,6 +1,9 @@
 // Conversions that return the tensor itself where nothing changes.
-#include "generated/composed.h"
-#include "generated/ops.h"
+#include "generated/composed_convert.h"
+#include "generated/ops_convert.h"
+#include "generated/ops_create.h"
+#include "generated/ops_math.h"
+#include "generated/ops_view.h"
 
 namespace msa::composed {
 namespace {

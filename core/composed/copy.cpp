@@ -1,6 +1,7 @@
 // Views as copies, and copies with one view of them replaced.
-#include "generated/composed.h"
-#include "generated/ops.h"
+#include "generated/composed_copy.h"
+#include "generated/ops_create.h"
+#include "generated/ops_view.h"
 
 namespace msa::composed {
 namespace {

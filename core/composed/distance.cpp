@@ -1,7 +1,13 @@
 // Distances and similarities of vectors, from differences and norms.
 #include "core/composed/values.h"
 #include "core/dispatch/elementwise.h"
-#include "generated/composed.h"
+#include "generated/composed_loss.h"
+#include "generated/ops_compare.h"
+#include "generated/ops_convert.h"
+#include "generated/ops_elementwise.h"
+#include "generated/ops_index.h"
+#include "generated/ops_reduce.h"
+#include "generated/ops_view.h"
 
 namespace msa::composed {
 namespace {

@@ -2,8 +2,10 @@
 // input itself comes back, as in PyTorch.
 #include <cmath>
 
-#include "generated/composed.h"
-#include "generated/ops.h"
+#include "generated/composed_random.h"
+#include "generated/ops_activation.h"
+#include "generated/ops_elementwise.h"
+#include "generated/ops_random.h"
 
 namespace msa::composed {
 namespace {

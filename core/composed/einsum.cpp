@@ -4,8 +4,11 @@
 #include <map>
 #include <string>
 
-#include "generated/composed.h"
-#include "generated/ops.h"
+#include "generated/composed_product.h"
+#include "generated/ops_linalg.h"
+#include "generated/ops_reduce.h"
+#include "generated/ops_shape.h"
+#include "generated/ops_view.h"
 
 namespace msa::composed {
 namespace {

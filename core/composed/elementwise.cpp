@@ -1,6 +1,15 @@
 // Elementwise operators composed of others.
-#include "generated/composed.h"
-#include "generated/ops.h"
+#include "generated/composed_activation.h"
+#include "generated/composed_compare.h"
+#include "generated/composed_elementwise.h"
+#include "generated/composed_math.h"
+#include "generated/ops_activation.h"
+#include "generated/ops_compare.h"
+#include "generated/ops_convert.h"
+#include "generated/ops_elementwise.h"
+#include "generated/ops_index.h"
+#include "generated/ops_math.h"
+#include "generated/ops_view.h"
 
 namespace msa::composed {
 

@@ -1,8 +1,12 @@
 // Indexing operators that are made of others.
 #include "core/rules/index.h"
 
-#include "generated/composed.h"
-#include "generated/ops.h"
+#include "generated/composed_index.h"
+#include "generated/ops_compare.h"
+#include "generated/ops_elementwise.h"
+#include "generated/ops_index.h"
+#include "generated/ops_shape.h"
+#include "generated/ops_view.h"
 
 namespace msa::composed {
 

@@ -1,8 +1,18 @@
 // Stacking, splitting, padding, turning, and tensors made of places.
 #include <algorithm>
 
-#include "generated/composed.h"
-#include "generated/ops.h"
+#include "generated/composed_join.h"
+#include "generated/composed_layer.h"
+#include "generated/ops_compare.h"
+#include "generated/ops_convert.h"
+#include "generated/ops_create.h"
+#include "generated/ops_index.h"
+#include "generated/ops_join.h"
+#include "generated/ops_math.h"
+#include "generated/ops_order.h"
+#include "generated/ops_reduce.h"
+#include "generated/ops_shape.h"
+#include "generated/ops_view.h"
 
 namespace msa::composed {
 namespace {

@@ -1,6 +1,14 @@
 // Layers from other operators: learned activations, gates, shuffles, unpooling.
 #include "core/composed/values.h"
-#include "generated/composed.h"
+#include "generated/composed_layer.h"
+#include "generated/ops_compare.h"
+#include "generated/ops_create.h"
+#include "generated/ops_elementwise.h"
+#include "generated/ops_index.h"
+#include "generated/ops_linalg.h"
+#include "generated/ops_math.h"
+#include "generated/ops_shape.h"
+#include "generated/ops_view.h"
 
 namespace msa::composed {
 namespace {

@@ -1,6 +1,7 @@
 // Products that are compositions of other operators.
-#include "generated/composed.h"
-#include "generated/ops.h"
+#include "generated/composed_linalg.h"
+#include "generated/ops_elementwise.h"
+#include "generated/ops_view.h"
 
 namespace msa::composed {
 

@@ -1,8 +1,15 @@
 // Losses as compositions: elementwise terms, then PyTorch's reductions.
 #include "core/composed/values.h"
 #include "core/dispatch/thread_state.h"
-#include "generated/composed.h"
-#include "generated/ops.h"
+#include "generated/composed_nn.h"
+#include "generated/ops_activation.h"
+#include "generated/ops_compare.h"
+#include "generated/ops_create.h"
+#include "generated/ops_elementwise.h"
+#include "generated/ops_math.h"
+#include "generated/ops_nn.h"
+#include "generated/ops_reduce.h"
+#include "generated/ops_view.h"
 
 namespace msa::composed {
 namespace {

@@ -2,7 +2,18 @@
 #include <numbers>
 
 #include "core/composed/values.h"
-#include "generated/composed.h"
+#include "generated/composed_loss.h"
+#include "generated/ops_compare.h"
+#include "generated/ops_convert.h"
+#include "generated/ops_create.h"
+#include "generated/ops_elementwise.h"
+#include "generated/ops_index.h"
+#include "generated/ops_loss.h"
+#include "generated/ops_math.h"
+#include "generated/ops_order.h"
+#include "generated/ops_reduce.h"
+#include "generated/ops_shape.h"
+#include "generated/ops_view.h"
 
 namespace msa::composed {
 namespace {

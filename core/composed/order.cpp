@@ -1,6 +1,10 @@
 // Sorting and shifting operators composed of others.
-#include "generated/composed.h"
-#include "generated/ops.h"
+#include "generated/composed_order.h"
+#include "generated/ops_create.h"
+#include "generated/ops_index.h"
+#include "generated/ops_order.h"
+#include "generated/ops_shape.h"
+#include "generated/ops_view.h"
 
 namespace msa::composed {
 

@@ -1,7 +1,13 @@
 // Padding by a constant, by reflection, by the edge and around; and windows as columns, which pad
 // first.
 #include "core/composed/values.h"
-#include "generated/composed.h"
+#include "generated/composed_layer.h"
+#include "generated/composed_product.h"
+#include "generated/ops_create.h"
+#include "generated/ops_index.h"
+#include "generated/ops_layer.h"
+#include "generated/ops_shape.h"
+#include "generated/ops_view.h"
 
 namespace msa::composed {
 namespace {

@@ -4,8 +4,20 @@
 
 #include "core/autograd/meta.h"
 #include "core/dispatch/elementwise.h"
-#include "generated/composed.h"
-#include "generated/ops.h"
+#include "generated/composed_place.h"
+#include "generated/ops_compare.h"
+#include "generated/ops_convert.h"
+#include "generated/ops_create.h"
+#include "generated/ops_elementwise.h"
+#include "generated/ops_index.h"
+#include "generated/ops_math.h"
+#include "generated/ops_order.h"
+#include "generated/ops_place.h"
+#include "generated/ops_reduce.h"
+#include "generated/ops_search.h"
+#include "generated/ops_shape.h"
+#include "generated/ops_statistics.h"
+#include "generated/ops_view.h"
 
 namespace msa::composed {
 namespace {

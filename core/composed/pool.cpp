@@ -1,6 +1,6 @@
 // The public pooling operators: the number of dimensions checked, then one kernel for any of them.
-#include "generated/composed.h"
-#include "generated/ops.h"
+#include "generated/composed_nn.h"
+#include "generated/ops_nn.h"
 
 namespace msa::composed {
 namespace {

@@ -1,8 +1,17 @@
 // Products and distances made of matrix products and elementwise ones.
 #include <algorithm>
 
-#include "generated/composed.h"
-#include "generated/ops.h"
+#include "generated/composed_product.h"
+#include "generated/ops_compare.h"
+#include "generated/ops_convert.h"
+#include "generated/ops_elementwise.h"
+#include "generated/ops_linalg.h"
+#include "generated/ops_math.h"
+#include "generated/ops_order.h"
+#include "generated/ops_product.h"
+#include "generated/ops_reduce.h"
+#include "generated/ops_shape.h"
+#include "generated/ops_view.h"
 
 namespace msa::composed {
 namespace {

@@ -1,8 +1,10 @@
 // Random tensors made in two steps: memory, then an operator that fills it.
 #include "core/dispatch/generated_support.h"
-#include "generated/composed.h"
-#include "generated/ops.h"
-#include "generated/rules.h"
+#include "generated/composed_convert.h"
+#include "generated/composed_random.h"
+#include "generated/ops_elementwise.h"
+#include "generated/ops_random.h"
+#include "generated/rules_create.h"
 
 namespace msa::composed {
 namespace {

@@ -2,8 +2,13 @@
 #include <cmath>
 
 #include "core/autograd/meta.h"
-#include "generated/composed.h"
-#include "generated/ops.h"
+#include "generated/composed_reduce.h"
+#include "generated/ops_compare.h"
+#include "generated/ops_convert.h"
+#include "generated/ops_elementwise.h"
+#include "generated/ops_math.h"
+#include "generated/ops_reduce.h"
+#include "generated/ops_view.h"
 
 namespace msa::composed {
 namespace {

@@ -2,7 +2,13 @@
 #include <cmath>
 
 #include "core/composed/values.h"
-#include "generated/composed.h"
+#include "generated/composed_index.h"
+#include "generated/composed_layer.h"
+#include "generated/ops_convert.h"
+#include "generated/ops_elementwise.h"
+#include "generated/ops_index.h"
+#include "generated/ops_linalg.h"
+#include "generated/ops_view.h"
 
 namespace msa::composed {
 namespace {

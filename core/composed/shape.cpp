@@ -1,8 +1,11 @@
 // Operators on shapes that are views where strides allow it, and copies otherwise.
 #include <algorithm>
 
-#include "generated/composed.h"
-#include "generated/ops.h"
+#include "generated/composed_shape.h"
+#include "generated/composed_view.h"
+#include "generated/ops_create.h"
+#include "generated/ops_shape.h"
+#include "generated/ops_view.h"
 
 namespace msa::composed {
 namespace {

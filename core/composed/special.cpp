@@ -2,8 +2,15 @@
 #include <cmath>
 #include <limits>
 
-#include "generated/composed.h"
-#include "generated/ops.h"
+#include "generated/composed_special.h"
+#include "generated/ops_compare.h"
+#include "generated/ops_convert.h"
+#include "generated/ops_create.h"
+#include "generated/ops_elementwise.h"
+#include "generated/ops_math.h"
+#include "generated/ops_reduce.h"
+#include "generated/ops_special.h"
+#include "generated/ops_view.h"
 
 namespace msa::composed {
 namespace {

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <vector>
 
-#include "generated/ops.h"
+#include "generated/ops_create.h"
+#include "generated/ops_elementwise.h"
+#include "generated/ops_reduce.h"
 
 namespace msa::composed {
 

@@ -1,7 +1,7 @@
 // Bodies of what generated operators share and what is too cold or too long for their header.
 #include "core/dispatch/generated_support.h"
 
-#include "generated/ops.h"
+#include "generated/ops_create.h"
 
 namespace msa {
 

@@ -87,8 +87,8 @@ void call_layered(const OpInfo& op, Form form, const Value* args, Results& resul
   LayerCall(op, form, args, results).proceed();
 }
 
-bool enters_body(uint16_t id) {
-  if (!stack.entered || stack.entered->id != id) return false;
+bool enters_body(const OpInfo& op) {
+  if (stack.entered != &op) return false;
   stack.entered = nullptr;
   return true;
 }

@@ -39,7 +39,7 @@ void pop_layer(Layer* layer);
 void call_layered(const OpInfo& op, Form form, const Value* args, Results& results);
 // Whether this call is the layers' own, of the operator that they have all passed: a composed one
 // runs its body now, whose calls they shall see.
-bool enters_body(uint16_t id);
+bool enters_body(const OpInfo& op);
 inline Boxed boxed(const OpInfo& op, Form form) {
   return form == Form::Function ? op.call : form == Form::Inplace ? op.call_inplace : op.call_out;
 }

@@ -50,11 +50,11 @@ struct OpInfo {
   const char* node_name;            // "AddBackward0", null when not differentiable
   const char* const* ms;            // MindSpore callables to try, best first; null-terminated
   bool python_bool, python_float;   // how a Scalar result is shown
-  uint16_t id;
-  bool composed = false;  // runs other rows: layers of level Innermost see those instead
+  bool composed = false;            // runs other rows: layers of level Innermost see those instead
+  mutable void* face = nullptr;     // what the Python face keeps with the row
 };
 
-extern const OpInfo* const op_table[];  // generated, indexed by OpId
+extern const OpInfo* const op_table[];  // generated
 extern const size_t op_count;
 const OpInfo* find_op(std::string_view name, std::string_view overload = "");
 

@@ -90,14 +90,13 @@ R unpack_results(Results& r) {
 
 // The slow path of every operator: through the active layers, or to the device's backend.
 template <class R, class... T>
-[[gnu::noinline]] R call_boxed(bool layered, uint16_t id, Form form, const T&... args) {
+[[gnu::noinline]] R call_boxed(bool layered, const OpInfo& op, Form form, const T&... args) {
   Packed<sizeof...(T)> packed(args...);
   Results results;
   if (layered) {
-    call_layered(*op_table[id], form, packed.values(), results);
+    call_layered(op, form, packed.values(), results);
   } else {
-    backend_for(packed.values(), op_table[id]->n_params)
-        .call(*op_table[id], form, packed.values(), results);
+    backend_for(packed.values(), op.n_params).call(op, form, packed.values(), results);
   }
   return unpack_results<R>(results);
 }

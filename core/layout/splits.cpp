@@ -1,7 +1,7 @@
 // Layouts of the views that return several tensors: all are pieces along one dimension.
 #include <algorithm>
 
-#include "generated/layouts.h"
+#include "generated/layouts_view.h"
 
 namespace msa::layouts {
 namespace {

@@ -1,7 +1,7 @@
 // Layouts of the views that return one tensor.
 #include <algorithm>
 
-#include "generated/layouts.h"
+#include "generated/layouts_view.h"
 
 namespace msa::layouts {
 namespace {

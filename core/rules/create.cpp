@@ -1,7 +1,7 @@
 // Rules of operators that make tensors or copy them.
 #include <cmath>
 
-#include "generated/rules.h"
+#include "generated/rules_create.h"
 
 namespace msa {
 

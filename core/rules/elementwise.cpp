@@ -1,7 +1,7 @@
 // Rules of elementwise kernels that are no plain elementwise rows.
 #include "core/dispatch/elementwise.h"
 
-#include "generated/rules.h"
+#include "generated/rules_compare.h"
 
 namespace msa::rules {
 

@@ -4,8 +4,10 @@
 #include <algorithm>
 
 #include "core/dispatch/elementwise.h"
-#include "generated/ops.h"
-#include "generated/rules.h"
+#include "generated/ops_index.h"
+#include "generated/ops_shape.h"
+#include "generated/ops_view.h"
+#include "generated/rules_index.h"
 
 namespace msa {
 namespace {

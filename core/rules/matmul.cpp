@@ -1,6 +1,6 @@
 // Shape rules of matrix products, with the checks of their operands.
 #include "core/rules/rules.h"
-#include "generated/rules.h"
+#include "generated/rules_linalg.h"
 
 namespace msa::rules {
 namespace {

@@ -1,6 +1,6 @@
 // Shape rules of normalisation, softmax, losses and embedding.
 #include "core/rules/rules.h"
-#include "generated/rules.h"
+#include "generated/rules_nn.h"
 
 namespace msa::rules {
 namespace {

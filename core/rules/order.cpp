@@ -1,7 +1,7 @@
 // Rules of sorts, scans and rearrangements.
 #include <bitset>
 
-#include "generated/rules.h"
+#include "generated/rules_order.h"
 
 namespace msa::rules {
 namespace {

@@ -1,6 +1,6 @@
 // Shape rules of pooling, with PyTorch's checks of windows.
 #include "core/rules/rules.h"
-#include "generated/rules.h"
+#include "generated/rules_nn.h"
 
 namespace msa::rules {
 namespace {

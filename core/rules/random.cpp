@@ -1,6 +1,6 @@
 // Shapes and dtypes of random operators, and the shape errors of multinomial.
 #include "core/base/error.h"
-#include "generated/rules.h"
+#include "generated/rules_random.h"
 
 namespace msa::rules {
 namespace {

@@ -1,7 +1,8 @@
 // Rules of reductions: which dimensions go, and the dtype in which sums are given.
 #include <bitset>
 
-#include "generated/rules.h"
+#include "generated/rules_order.h"
+#include "generated/rules_reduce.h"
 
 namespace msa {
 

@@ -1,5 +1,7 @@
 // Rules of searches, counts and scatter reductions.
-#include "generated/rules.h"
+#include "generated/rules_index.h"
+#include "generated/rules_search.h"
+#include "generated/rules_special.h"
 
 namespace msa::rules {
 

@@ -6,7 +6,7 @@
 
 #include "core/base/lock.h"
 #include "generated/kernels_order.h"
-#include "generated/layouts.h"
+#include "generated/layouts_view.h"
 #include "kernels/cpu/contiguous.h"
 #include "kernels/cpu/threads.h"
 

@@ -6,7 +6,8 @@
 #include "core/autograd/accumulate.h"
 #include "core/autograd/engine.h"
 #include "core/autograd/saved.h"
-#include "generated/ops.h"
+#include "generated/ops_elementwise.h"
+#include "generated/ops_view.h"
 
 using namespace msa;
 

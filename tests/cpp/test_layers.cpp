@@ -6,7 +6,9 @@
 
 #include "core/autograd/meta.h"
 #include "core/dispatch/layers.h"
-#include "generated/ops.h"
+#include "generated/ops_create.h"
+#include "generated/ops_elementwise.h"
+#include "generated/ops_shape.h"
 
 using namespace msa;
 

@@ -1,7 +1,7 @@
 // Layouts against answers stored from PyTorch: contiguity, broadcasting, every view, the refusals.
 #include <doctest/doctest.h>
 
-#include "generated/layouts.h"
+#include "generated/layouts_view.h"
 
 using namespace msa;
 

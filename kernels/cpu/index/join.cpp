@@ -1,6 +1,6 @@
 // cat and nonzero.
 #include "generated/kernels_index.h"
-#include "generated/layouts.h"
+#include "generated/layouts_view.h"
 #include "kernels/cpu/contiguous.h"
 #include "kernels/cpu/index/offsets.h"
 
