@@ -92,6 +92,12 @@ class Buffer(Tensor, metaclass=_BufferMeta):
         return buffer
 
 
+# What may be asked of a tensor whose shape is not known: modules are moved and cast before their first call.
+_NEED_NO_VALUES = {"__get__", "__set__", "__hash__", "size", "copy_", "is_complex", "is_floating_point"}
+_NEED_NO_VALUES |= {"half", "float", "double", "bfloat16", "char", "short", "int", "long", "type"}
+_NEED_NO_VALUES |= {"cuda", "cpu", "to", "get_device", "detach", "requires_grad_"}
+
+
 class _Uninitialized:
     """What lazy parameters and buffers share: no shape until ``materialize``."""
 
@@ -105,10 +111,25 @@ class _Uninitialized:
     @property
     def shape(self):
         raise RuntimeError(
-            "Can't access the shape of an uninitialized parameter or buffer. Run the module once, so that "
-            "its "
-            "lazy parameters take their shapes."
+            "Can't access the shape of an uninitialized parameter or buffer. Run the module once: its "
+            "lazy parameters then take their shapes."
         )
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        name = getattr(func, "__name__", "")
+        if name in _NEED_NO_VALUES:
+            return super().__torch_function__(func, types, args, kwargs or {})
+        raise ValueError(
+            f"{name}: Attempted to use an uninitialized parameter or buffer. Run the module once: its "
+            "lazy parameters then take their shapes."
+        )
+
+    def __deepcopy__(self, memo):
+        return memo.setdefault(id(self), type(self)(self.requires_grad, self.data.device, self.data.dtype))
+
+    def __reduce_ex__(self, protocol):
+        return type(self), (self.requires_grad, self.data.device, self.data.dtype)
 
     def share_memory_(self):
         raise RuntimeError(

@@ -102,3 +102,47 @@ def triplet_margin_with_distance_loss(
     if swap:
         far = torch.minimum(far, distance(positive, negative))
     return _reduce(torch.clamp_min(margin + near - far, 0), reduction)
+
+
+def linear_cross_entropy(
+    input,
+    linear_weight,
+    target,
+    *,
+    linear_bias=None,
+    weight=None,
+    reduction="mean",
+    ignore_index=None,
+    label_smoothing=0.0,
+    options=None,
+):
+    """The cross entropy of ``linear(input, linear_weight)``: (N, in) and (C, ..., in) against (N, ...).
+
+    ``options`` may ask for chunks; the loss is computed in one piece all the same.
+    """
+    if input.dim() not in (1, 2):
+        raise RuntimeError(f"expected input with dimensionality 1 or 2, got {input.dim()}")
+    if linear_weight.dim() < 2:
+        raise RuntimeError(
+            f"expected linear_weight with dimensionality at least 2, got {linear_weight.dim()}"
+        )
+    shape = linear_weight.shape[:-1]
+    if len(shape) > 1 and input.dim() == 1:
+        raise RuntimeError(
+            f"linear_cross_entropy: linear_weight {tuple(linear_weight.shape)} of more than two dimensions "
+            f"requires batched input, (N, {linear_weight.size(-1)}), got {tuple(input.shape)}"
+        )
+    if ignore_index is None:
+        ignore_index = -100
+    elif target.is_floating_point():
+        raise RuntimeError("ignore_index cannot be specified when target contains probabilities")
+    bias = None if linear_bias is None else linear_bias.expand(shape).flatten()
+    logits = torch.nn.functional.linear(input, linear_weight.flatten(0, -2), bias).unflatten(-1, shape)
+    return torch.nn.functional.cross_entropy(
+        logits,
+        target,
+        weight=weight,
+        ignore_index=ignore_index,
+        reduction=reduction,
+        label_smoothing=label_smoothing,
+    )

@@ -96,6 +96,16 @@ def _random_starts(sample, size, outputs, window):
     return torch.cat([starts, torch.full((*sample.shape, 1), last, dtype=torch.int64)], -1)
 
 
+def _checked_samples(name, samples, batch, dims):
+    """The samples of this batch: there may be some for more of it."""
+    if samples.size(0) < batch.size(0) or tuple(samples.shape[1:]) != (batch.size(1), dims):
+        raise RuntimeError(
+            f"{name}: _random_samples of shape {tuple(samples.shape)} do not fit: at least "
+            f"({batch.size(0)}, {batch.size(1)}, {dims}) are needed."
+        )
+    return samples[: batch.size(0)]
+
+
 def _fractional_max_pool(input, kernel_size, output_size, output_ratio, return_indices, samples, dims):
     name = f"fractional_max_pool{dims}d"
     if output_size is None and output_ratio is None:
@@ -110,6 +120,8 @@ def _fractional_max_pool(input, kernel_size, output_size, output_ratio, return_i
     batch = input if input.dim() == dims + 2 else input.unsqueeze(0)
     if samples is None:
         samples = torch.rand(batch.size(0), batch.size(1), dims, dtype=input.dtype, device=input.device)
+    else:
+        samples = _checked_samples(name, samples, batch, dims)
     index = torch.zeros((), dtype=torch.int64)
     for d, (n, out, window) in enumerate(zip(spatial, output_size, kernel_size, strict=True)):
         draw = samples[..., dims - 1 - d] if dims == 2 else samples[..., d]

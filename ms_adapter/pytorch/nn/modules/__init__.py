@@ -2,6 +2,7 @@
 
 from . import (
     activation,
+    adaptive,
     attention,
     batchnorm,
     channelshuffle,
@@ -11,7 +12,9 @@ from . import (
     dropout,
     flatten,
     fold,
+    instancenorm,
     linear,
+    linear_cross_entropy_options,
     loss,
     more_pooling,
     normalization,
@@ -24,6 +27,7 @@ from . import (
     upsampling,
 )
 from .activation import *  # noqa: F403
+from .adaptive import *  # noqa: F403
 from .attention import *  # noqa: F403
 from .batchnorm import *  # noqa: F403
 from .channelshuffle import *  # noqa: F403
@@ -33,7 +37,9 @@ from .distance import *  # noqa: F403
 from .dropout import *  # noqa: F403
 from .flatten import *  # noqa: F403
 from .fold import *  # noqa: F403
+from .instancenorm import *  # noqa: F403
 from .linear import *  # noqa: F403
+from .linear_cross_entropy_options import *  # noqa: F403
 from .loss import *  # noqa: F403
 from .module import Module
 from .more_pooling import *  # noqa: F403
@@ -48,6 +54,7 @@ from .upsampling import *  # noqa: F403
 
 _FAMILIES = (
     activation,
+    adaptive,
     attention,
     batchnorm,
     channelshuffle,
@@ -57,7 +64,9 @@ _FAMILIES = (
     dropout,
     flatten,
     fold,
+    instancenorm,
     linear,
+    linear_cross_entropy_options,
     loss,
     more_pooling,
     normalization,
@@ -70,5 +79,8 @@ _FAMILIES = (
     upsampling,
 )
 activation.MultiheadAttention = attention.MultiheadAttention  # where PyTorch has it
+for _name in more_pooling.__all__:  # likewise
+    getattr(more_pooling, _name).__module__ = pooling.__name__
+    setattr(pooling, _name, getattr(more_pooling, _name))
 
 __all__ = ["Module", *(name for family in _FAMILIES for name in family.__all__)]

@@ -1,19 +1,20 @@
-"""Batch and instance normalisation: layers with running statistics."""
+"""Batch normalisation, and what it shares with instance normalisation: running statistics."""
 
 import ms_adapter.pytorch as torch
 
 from .. import functional as F
 from .. import init
-from ..parameter import Parameter
+from ..parameter import Parameter, UninitializedBuffer, UninitializedParameter, is_lazy
+from .lazy import LazyModuleMixin
 from .module import Module
 
 __all__ = [
     "BatchNorm1d",
     "BatchNorm2d",
     "BatchNorm3d",
-    "InstanceNorm1d",
-    "InstanceNorm2d",
-    "InstanceNorm3d",
+    "LazyBatchNorm1d",
+    "LazyBatchNorm2d",
+    "LazyBatchNorm3d",
     "SyncBatchNorm",
 ]
 
@@ -91,6 +92,50 @@ class _NormBase(Module):
         super()._load_from_state_dict(state_dict, prefix, local_metadata, *rest)
 
 
+class _LazyNormBase(LazyModuleMixin, _NormBase):
+    """A normalisation that takes ``num_features`` from its first input."""
+
+    def __init__(
+        self,
+        eps=1e-05,
+        momentum=0.1,
+        affine=True,
+        track_running_stats=True,
+        device=None,
+        dtype=None,
+        *,
+        bias=True,
+    ):
+        super().__init__(0, eps, momentum, False, False, device, dtype)
+        self.affine = affine
+        self.track_running_stats = track_running_stats
+        place = {"device": device, "dtype": dtype}
+        if affine:
+            self.weight = UninitializedParameter(**place)
+            if bias:
+                self.bias = UninitializedParameter(**place)
+        if track_running_stats:
+            self.running_mean = UninitializedBuffer(**place)
+            self.running_var = UninitializedBuffer(**place)
+            self.num_batches_tracked = torch.tensor(0, dtype=torch.int64, device=device)
+
+    def reset_parameters(self):
+        """As the ordinary module's, once the size is known."""
+        if not self.has_uninitialized_params() and self.num_features != 0:
+            super().reset_parameters()
+
+    def initialize_parameters(self, input):
+        """Take ``num_features`` from the channels of ``input``."""
+        if not self.has_uninitialized_params():
+            return
+        self._check_input_dim(input)
+        self.num_features = input.shape[1]
+        for _name, tensor in self._own_tensors():
+            if is_lazy(tensor):
+                tensor.materialize((self.num_features,))
+        self.reset_parameters()
+
+
 class _BatchNorm(_NormBase):
     def forward(self, input):
         self._check_input_dim(input)
@@ -134,6 +179,27 @@ class BatchNorm3d(_BatchNorm):
     """Batch normalisation of (N, C, D, H, W)."""
 
     _input_dims = (5,)
+
+
+class LazyBatchNorm1d(_LazyNormBase, _BatchNorm):
+    """A BatchNorm1d that takes ``num_features`` from its first input."""
+
+    _input_dims = BatchNorm1d._input_dims
+    cls_to_become = BatchNorm1d
+
+
+class LazyBatchNorm2d(_LazyNormBase, _BatchNorm):
+    """A BatchNorm2d that takes ``num_features`` from its first input."""
+
+    _input_dims = BatchNorm2d._input_dims
+    cls_to_become = BatchNorm2d
+
+
+class LazyBatchNorm3d(_LazyNormBase, _BatchNorm):
+    """A BatchNorm3d that takes ``num_features`` from its first input."""
+
+    _input_dims = BatchNorm3d._input_dims
+    cls_to_become = BatchNorm3d
 
 
 class SyncBatchNorm(_BatchNorm):
@@ -183,59 +249,3 @@ class SyncBatchNorm(_BatchNorm):
         for name, child in module.named_children():
             converted.add_module(name, cls.convert_sync_batchnorm(child, process_group))
         return converted
-
-
-class _InstanceNorm(_NormBase):
-    def __init__(
-        self,
-        num_features,
-        eps=1e-05,
-        momentum=0.1,
-        affine=False,
-        track_running_stats=False,
-        device=None,
-        dtype=None,
-        *,
-        bias=True,
-    ):
-        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
-
-    def forward(self, input):
-        self._check_input_dim(input)
-        unbatched = input.dim() == self._input_dims[0]
-        channels = input.size(0 if unbatched else 1)
-        if channels != self.num_features and self.affine:
-            raise ValueError(
-                f"expected input's size at dim={0 if unbatched else 1} to match num_features "
-                f"({self.num_features}), "
-                f"but got: {channels}."
-            )
-        output = F.instance_norm(
-            input.unsqueeze(0) if unbatched else input,
-            self.running_mean,
-            self.running_var,
-            self.weight,
-            self.bias,
-            self.training or not self.track_running_stats,
-            0.0 if self.momentum is None else self.momentum,
-            self.eps,
-        )
-        return output.squeeze(0) if unbatched else output
-
-
-class InstanceNorm1d(_InstanceNorm):
-    """Instance normalisation of (N, C, L) or (C, L)."""
-
-    _input_dims = (2, 3)
-
-
-class InstanceNorm2d(_InstanceNorm):
-    """Instance normalisation of (N, C, H, W) or (C, H, W)."""
-
-    _input_dims = (3, 4)
-
-
-class InstanceNorm3d(_InstanceNorm):
-    """Instance normalisation of (N, C, D, H, W) or (C, D, H, W)."""
-
-    _input_dims = (4, 5)

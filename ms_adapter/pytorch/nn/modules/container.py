@@ -1,6 +1,7 @@
 """Modules that hold modules: in a sequence that is called, in a list, in a dictionary."""
 
 import operator
+import warnings
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from itertools import chain
@@ -8,7 +9,22 @@ from itertools import chain
 from .module import Module, _indent
 from .parameter_container import ParameterDict, ParameterList
 
-__all__ = ["ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequential"]
+__all__ = ["Container", "ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequential"]
+
+
+class Container(Module):
+    """Modules given by keyword; deprecated, as in PyTorch."""
+
+    def __init__(self, **kwargs):
+        super().__init__()
+        warnings.warn(
+            "nn.Container is deprecated. All of it's functionality is now implemented in nn.Module. Subclass "
+            "that instead.",
+            FutureWarning,
+            stacklevel=2,
+        )
+        for name, module in kwargs.items():
+            self.add_module(name, module)
 
 
 class _Numbered(Module):

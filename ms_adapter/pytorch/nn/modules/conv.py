@@ -1,16 +1,31 @@
 """Convolutions and transposed convolutions in one, two and three dimensions."""
 
+import inspect
 import math
 
 import ms_adapter.pytorch as torch
 
 from .. import functional as F
 from .. import init
-from ..parameter import Parameter
+from ..parameter import Parameter, UninitializedParameter
+from .lazy import LazyModuleMixin
 from .module import Module
 from .utils import _ntuple, _reverse_repeat_tuple
 
-__all__ = ["Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d"]
+__all__ = [
+    "Conv1d",
+    "Conv2d",
+    "Conv3d",
+    "ConvTranspose1d",
+    "ConvTranspose2d",
+    "ConvTranspose3d",
+    "LazyConv1d",
+    "LazyConv2d",
+    "LazyConv3d",
+    "LazyConvTranspose1d",
+    "LazyConvTranspose2d",
+    "LazyConvTranspose3d",
+]
 
 _PADDING_MODES = ("zeros", "reflect", "replicate", "circular")
 
@@ -59,15 +74,18 @@ class _ConvNd(Module):
         self.groups = groups
         self.padding_mode = padding_mode
         self._reversed_padding_repeated_twice = _explicit_padding(padding, kernel_size, dilation)
-        channels = (
-            (in_channels, out_channels // groups) if transposed else (out_channels, in_channels // groups)
-        )
-        self.weight = Parameter(torch.empty((*channels, *kernel_size), device=device, dtype=dtype))
+        self.weight = Parameter(torch.empty(self._weight_shape(), device=device, dtype=dtype))
         if bias:
             self.bias = Parameter(torch.empty(out_channels, device=device, dtype=dtype))
         else:
             self.register_parameter("bias", None)
         self.reset_parameters()
+
+    def _weight_shape(self):
+        channels = [self.out_channels, self.in_channels]
+        if self.transposed:
+            channels.reverse()
+        return channels[0], channels[1] // self.groups, *self.kernel_size
 
     def reset_parameters(self):
         """Draw weight and bias uniformly from ``+-1 / sqrt(fan_in)``."""
@@ -315,3 +333,84 @@ class ConvTranspose3d(_conv_transpose_class(3)):
 
     def _convolve(self, *args):
         return F.conv_transpose3d(*args)
+
+
+class _LazyConvNd(LazyModuleMixin):
+    """What lazy convolutions add to ``cls_to_become``, beside which they stand as a base."""
+
+    def __init__(self, *args, **kwargs):
+        given = inspect.signature(self.cls_to_become).bind(0, *args, **kwargs).arguments
+        bias, out_channels = given.pop("bias", True), given.pop("out_channels")
+        super().__init__(**given, out_channels=0, bias=False)
+        self.out_channels = out_channels
+        place = {"device": given.get("device"), "dtype": given.get("dtype")}
+        self.weight = UninitializedParameter(**place)
+        if bias:
+            self.bias = UninitializedParameter(**place)
+
+    def __init_subclass__(cls, **kwargs):
+        super().__init_subclass__(**kwargs)
+        parameters = inspect.signature(cls.cls_to_become).parameters
+        cls.__signature__ = inspect.Signature([p for p in parameters.values() if p.name != "in_channels"])
+
+    def reset_parameters(self):
+        """As the ordinary convolution's, once the size is known."""
+        if not self.has_uninitialized_params() and self.in_channels != 0:
+            super().reset_parameters()
+
+    def initialize_parameters(self, input, *args, **kwargs):
+        """Take ``in_channels`` from the channels of ``input``."""
+        if not self.has_uninitialized_params():
+            return
+        self.in_channels = self._channels_of(input)
+        if self.in_channels % self.groups != 0:
+            raise ValueError("in_channels must be divisible by groups")
+        self.weight.materialize(self._weight_shape())
+        if self.bias is not None:
+            self.bias.materialize((self.out_channels,))
+        self.reset_parameters()
+
+    def _channels_of(self, input):
+        spatial = len(self.kernel_size)
+        if input.dim() not in (spatial + 1, spatial + 2):
+            raise RuntimeError(
+                f"Expected {spatial + 1}D (unbatched) or {spatial + 2}D (batched) input to "
+                f"{type(self).__name__}, but got input of size: {list(input.shape)}"
+            )
+        return input.shape[-spatial - 1]
+
+
+class LazyConv1d(_LazyConvNd, Conv1d):
+    """A Conv1d that takes ``in_channels`` from its first input."""
+
+    cls_to_become = Conv1d
+
+
+class LazyConv2d(_LazyConvNd, Conv2d):
+    """A Conv2d that takes ``in_channels`` from its first input."""
+
+    cls_to_become = Conv2d
+
+
+class LazyConv3d(_LazyConvNd, Conv3d):
+    """A Conv3d that takes ``in_channels`` from its first input."""
+
+    cls_to_become = Conv3d
+
+
+class LazyConvTranspose1d(_LazyConvNd, ConvTranspose1d):
+    """A ConvTranspose1d that takes ``in_channels`` from its first input."""
+
+    cls_to_become = ConvTranspose1d
+
+
+class LazyConvTranspose2d(_LazyConvNd, ConvTranspose2d):
+    """A ConvTranspose2d that takes ``in_channels`` from its first input."""
+
+    cls_to_become = ConvTranspose2d
+
+
+class LazyConvTranspose3d(_LazyConvNd, ConvTranspose3d):
+    """A ConvTranspose3d that takes ``in_channels`` from its first input."""
+
+    cls_to_become = ConvTranspose3d

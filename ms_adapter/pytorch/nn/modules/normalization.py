@@ -9,7 +9,7 @@ from .. import init
 from ..parameter import Parameter
 from .module import Module
 
-__all__ = ["GroupNorm", "LayerNorm", "LocalResponseNorm", "RMSNorm"]
+__all__ = ["CrossMapLRN2d", "GroupNorm", "LayerNorm", "LocalResponseNorm", "RMSNorm"]
 
 
 class _Affine(Module):
@@ -130,3 +130,24 @@ class LocalResponseNorm(Module):
 
     def extra_repr(self):
         return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
+
+
+class CrossMapLRN2d(LocalResponseNorm):
+    """The older form of :class:`LocalResponseNorm`, of (N, C, H, W).
+
+    As PyTorch's it differs in two points: an even ``size`` reaches one channel less, and a window that has
+    moved past the first channel still counts it. The gradient is that of what is computed, PyTorch's lacks
+    the second point.
+    """
+
+    def __init__(self, size, alpha=0.0001, beta=0.75, k=1):
+        super().__init__(size, alpha, beta, k)
+
+    def forward(self, input):
+        if input.dim() != 4:
+            raise ValueError(f"CrossMapLRN2d: Expected input to be 4D, got {input.dim()}D instead.")
+        squares, reach = input * input, (self.size - 1) // 2
+        total = F.pad(squares, (0, 0, 0, 0, reach, reach)).unfold(1, 2 * reach + 1, 1).sum(-1)
+        past_first = (torch.arange(input.size(1), device=input.device) > reach).view(-1, 1, 1)
+        total = total + past_first * squares[:, :1]
+        return input / total.mul(self.alpha / self.size).add(self.k).pow(self.beta)

@@ -8,13 +8,13 @@ import ms_adapter.pytorch as torch
 from .. import functional as F
 from .. import init
 from ..parameter import Parameter
+from ..utils.rnn import PackedSequence
 from .module import Module
 
-__all__ = ["GRU", "GRUCell", "LSTM", "LSTMCell", "RNN", "RNNBase", "RNNCell"]
+__all__ = ["GRU", "GRUCell", "LSTM", "LSTMCell", "RNN", "RNNBase", "RNNCell", "RNNCellBase"]
 
 
-# ---- one step of each kind: the input's and the hidden state's contributions to the gates, and the state
-# -------
+# ---- one step of each kind, from what input and hidden state add to the gates, and the state ----
 def _lstm_step(from_input, from_hidden, state):
     i, f, g, o = (from_input + from_hidden).chunk(4, -1)
     cell = f.sigmoid() * state[1] + i.sigmoid() * g.tanh()
@@ -129,69 +129,102 @@ class RNNBase(Module):
         ]
         return ", ".join(parts)
 
-    def _start_states(self, input, given):
+    def _start_states(self, data, batch, given):
         """(layers times directions, N, size) for each part of the state: as given, or zeros."""
         count = self.num_layers * (1 + self.bidirectional)
         sizes = [self.proj_size or self.hidden_size] + [self.hidden_size] * (self.mode == "LSTM")
         if given is None:
-            return [input.new_zeros(count, input.size(1), size) for size in sizes]
+            return [data.new_zeros(count, batch, size) for size in sizes]
         for part, size in zip(given, sizes, strict=True):
-            if tuple(part.shape) != (count, input.size(1), size):
-                raise RuntimeError(
-                    f"Expected hidden size {(count, input.size(1), size)}, got {list(part.shape)}"
-                )
+            if tuple(part.shape) != (count, batch, size):
+                raise RuntimeError(f"Expected hidden size {(count, batch, size)}, got {list(part.shape)}")
         return list(given)
 
     def _run(self, input, given):
         """Output and final states; ``given`` is a tuple of start states or None."""
-        if not isinstance(input, torch.Tensor):
-            raise NotImplementedError(
-                f"{self._get_name()}: packed sequences are not supported yet: pass a padded tensor."
-            )
-        if input.dim() not in (2, 3):
-            raise ValueError(f"{self._get_name()}: Expected input to be 2D or 3D, got {input.dim()}D instead")
-        if input.size(-1) != self.input_size:
+        packed = isinstance(input, PackedSequence)
+        data = input.data if packed else input
+        if not packed and data.dim() not in (2, 3):
+            raise ValueError(f"{self._get_name()}: Expected input to be 2D or 3D, got {data.dim()}D instead")
+        if data.size(-1) != self.input_size:
             raise RuntimeError(
-                f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got "
-                f"{input.size(-1)}"
+                f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got {data.size(-1)}"
             )
+        return (self._run_packed if packed else self._run_padded)(input, given)
+
+    def _run_padded(self, input, given):
         batched = input.dim() == 3
         if not batched:
             input = input.unsqueeze(1)
             given = None if given is None else tuple(part.unsqueeze(1) for part in given)
         elif self.batch_first:
             input = input.transpose(0, 1)
-        output, states = self._run_layers(input, self._start_states(input, given))
+        steps, batch, _ = input.shape
+        starts = self._start_states(input, batch, given)
+        output, states = self._run_layers(input.flatten(0, 1), [batch] * steps, starts)
+        output = output.unflatten(0, (steps, batch))
         if not batched:
             return output.squeeze(1), tuple(part.squeeze(1) for part in states)
         return (output.transpose(0, 1) if self.batch_first else output), states
 
-    def _run_layers(self, input, starts):
+    def _run_packed(self, input, given):
+        order, back = input.sorted_indices, input.unsorted_indices
+        if given is not None and order is not None:
+            given = tuple(part.index_select(1, order) for part in given)
+        rows = input.batch_sizes.tolist()
+        output, states = self._run_layers(input.data, rows, self._start_states(input.data, rows[0], given))
+        if back is not None:
+            states = tuple(part.index_select(1, back) for part in states)
+        return PackedSequence(output, *input[1:]), states
+
+    def _run_layers(self, data, rows, starts):
+        """All layers over steps one after another in ``data``; ``rows`` counts each step's, never rising."""
         directions, ends, number = 1 + self.bidirectional, [], 0
         for layer in range(self.num_layers):
             outputs = []
             for backwards in range(directions):
                 state = tuple(part[number] for part in starts)
-                output, state = self._run_direction(input, state, self._all_weights[number], bool(backwards))
+                names = self._all_weights[number]
+                weights = {name.split("_l")[0]: getattr(self, name) for name in names}
+                run = self._run_backwards if backwards else self._run_forwards
+                from_inputs = F.linear(data, weights["weight_ih"], weights.get("bias_ih")).split(rows)
+                output, state = run(from_inputs, rows, state, weights)
                 outputs.append(output)
                 ends.append(state)
                 number += 1
-            input = outputs[0] if directions == 1 else torch.cat(outputs, -1)
+            data = outputs[0] if directions == 1 else torch.cat(outputs, -1)
             if self.dropout and self.training and layer < self.num_layers - 1:
-                input = F.dropout(input, self.dropout, True)
-        return input, tuple(torch.stack(part) for part in zip(*ends, strict=True))
+                data = F.dropout(data, self.dropout, True)
+        return data, tuple(torch.stack(part) for part in zip(*ends, strict=True))
 
-    def _run_direction(self, input, state, names, backwards):
-        weights = {name.split("_l")[0]: getattr(self, name) for name in names}
-        from_inputs = F.linear(input, weights["weight_ih"], weights.get("bias_ih")).unbind(0)
-        step, outputs = _STEPS[self.mode], []
-        for from_input in reversed(from_inputs) if backwards else from_inputs:
-            from_hidden = F.linear(state[0], weights["weight_hh"], weights.get("bias_hh"))
-            state = step(from_input, from_hidden, state)
-            if self.proj_size:
-                state = (F.linear(state[0], weights["weight_hr"]), *state[1:])
+    def _step(self, from_input, state, weights):
+        from_hidden = F.linear(state[0], weights["weight_hh"], weights.get("bias_hh"))
+        state = _STEPS[self.mode](from_input, from_hidden, state)
+        if self.proj_size:
+            state = (F.linear(state[0], weights["weight_hr"]), *state[1:])
+        return state
+
+    def _run_forwards(self, from_inputs, rows, state, weights):
+        outputs, ended = [], []
+        for from_input, count in zip(from_inputs, rows, strict=True):
+            if count < state[0].size(0):  # the last sequences have no such step
+                ended.append(tuple(part[count:] for part in state))
+                state = tuple(part[:count] for part in state)
+            state = self._step(from_input, state, weights)
             outputs.append(state[0])
-        return torch.stack(outputs[::-1] if backwards else outputs), state
+        if ended:
+            state = tuple(torch.cat(parts) for parts in zip(state, *reversed(ended), strict=True))
+        return torch.cat(outputs), state
+
+    def _run_backwards(self, from_inputs, rows, start, weights):
+        outputs, state = [], tuple(part[: rows[-1]] for part in start)
+        for from_input, count in zip(reversed(from_inputs), reversed(rows), strict=True):
+            begun = state[0].size(0)
+            if count > begun:  # these sequences end here, so they begin
+                state = tuple(torch.cat([s, t[begun:count]]) for s, t in zip(state, start, strict=True))
+            state = self._step(from_input, state, weights)
+            outputs.append(state[0])
+        return torch.cat(outputs[::-1]), state
 
 
 def _check(input_size, hidden_size, num_layers, bias, batch_first, dropout, proj_size):
@@ -268,16 +301,17 @@ class LSTM(RNNBase):
         return self._run(input, hx)
 
 
-class _Cell(Module):
+class RNNCellBase(Module):
+    """What the cells share: the weights of ``num_chunks`` gates and the running of one step."""
+
     __constants__ = ["input_size", "hidden_size", "bias"]
 
-    def __init__(self, mode, input_size, hidden_size, bias, device, dtype):
+    def __init__(self, input_size, hidden_size, bias, num_chunks, device=None, dtype=None):
         super().__init__()
-        self._step = _STEPS[mode]
         self.input_size = input_size
         self.hidden_size = hidden_size
         self.bias = bias
-        gates = _GATES[mode] * hidden_size
+        gates = num_chunks * hidden_size
         shapes = {"weight_ih": (gates, input_size), "weight_hh": (gates, hidden_size)}
         shapes.update(bias_ih=(gates,) if bias else None, bias_hh=(gates,) if bias else None)
         for name, shape in shapes.items():
@@ -290,49 +324,50 @@ class _Cell(Module):
     def extra_repr(self):
         return f"{self.input_size}, {self.hidden_size}" + ("" if self.bias is True else f", bias={self.bias}")
 
-    def _run(self, input, state, parts):
+    def _run(self, mode, input, state, parts):
         if input.dim() not in (1, 2):
             raise ValueError(f"{self._get_name()}: Expected input to be 1D or 2D, got {input.dim()}D instead")
         if state is None:
             state = tuple(input.new_zeros(*input.shape[:-1], self.hidden_size) for _ in range(parts))
         from_input = F.linear(input, self.weight_ih, self.bias_ih)
-        return self._step(from_input, F.linear(state[0], self.weight_hh, self.bias_hh), state)
+        return _STEPS[mode](from_input, F.linear(state[0], self.weight_hh, self.bias_hh), state)
 
 
-class RNNCell(_Cell):
+class RNNCell(RNNCellBase):
     """One step of RNN: (N, input_size) and the state to the new state."""
 
     __constants__ = ["input_size", "hidden_size", "bias", "nonlinearity"]
 
     def __init__(self, input_size, hidden_size, bias=True, nonlinearity="tanh", device=None, dtype=None):
-        if nonlinearity not in ("tanh", "relu"):
-            raise RuntimeError(f"Unknown nonlinearity: {nonlinearity}")
-        super().__init__(f"RNN_{nonlinearity.upper()}", input_size, hidden_size, bias, device, dtype)
+        super().__init__(input_size, hidden_size, bias, 1, device, dtype)
         self.nonlinearity = nonlinearity
 
     def forward(self, input, hx=None):
-        return self._run(input, None if hx is None else (hx,), 1)[0]
+        if self.nonlinearity not in ("tanh", "relu"):
+            raise RuntimeError(f"Unknown nonlinearity: {self.nonlinearity}")
+        mode = f"RNN_{self.nonlinearity.upper()}"
+        return self._run(mode, input, None if hx is None else (hx,), 1)[0]
 
     def extra_repr(self):
         kind = "" if self.nonlinearity == "tanh" else f", nonlinearity={self.nonlinearity}"
         return super().extra_repr() + kind
 
 
-class GRUCell(_Cell):
+class GRUCell(RNNCellBase):
     """One step of GRU: (N, input_size) and the state to the new state."""
 
     def __init__(self, input_size, hidden_size, bias=True, device=None, dtype=None):
-        super().__init__("GRU", input_size, hidden_size, bias, device, dtype)
+        super().__init__(input_size, hidden_size, bias, 3, device, dtype)
 
     def forward(self, input, hx=None):
-        return self._run(input, None if hx is None else (hx,), 1)[0]
+        return self._run("GRU", input, None if hx is None else (hx,), 1)[0]
 
 
-class LSTMCell(_Cell):
+class LSTMCell(RNNCellBase):
     """One step of LSTM: (N, input_size) and the pair of states to the new pair."""
 
     def __init__(self, input_size, hidden_size, bias=True, device=None, dtype=None):
-        super().__init__("LSTM", input_size, hidden_size, bias, device, dtype)
+        super().__init__(input_size, hidden_size, bias, 4, device, dtype)
 
     def forward(self, input, hx=None):
-        return self._run(input, hx, 2)
+        return self._run("LSTM", input, hx, 2)

@@ -1,5 +1,6 @@
 """torch.nn.utils: what is done to a model's parameters and gradients as a whole."""
 
+from . import rnn
 from .clip_grad import (
     clip_grad_norm,
     clip_grad_norm_,

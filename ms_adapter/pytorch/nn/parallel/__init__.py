@@ -1,0 +1,3 @@
+"""torch.nn.parallel: models over several devices, of which this process has one."""
+
+from .data_parallel import DataParallel, data_parallel
