@@ -2,6 +2,7 @@
 #   make demo          train the example          make demo-compare  the same under PyTorch and under us
 #   make test          all quick tests            make conformance   every operator against PyTorch (long)
 #   make dev           build only                 make bench         speed against PyTorch
+#   make bench-ops     each operator's speed      (one by one, small and large)
 #   make sanitize      ASan+UBSan tests           make lint          clang-format, ruff, mypy
 #   make test-mindspore   the device "mindspore", with MindSpore in an environment of its own
 #   make reference     writes docs/operators.md anew from the registry
@@ -14,7 +15,7 @@ STAMPS := $(VENV)/.stamps
 PIP := $(PY) -m pip install -q --disable-pip-version-check
 export PATH := $(abspath $(VENV)/bin):$(PATH)
 
-.PHONY: demo demo-compare test test-mindspore conformance bench dev sanitize lint reference package clean
+.PHONY: demo demo-compare test test-mindspore conformance bench bench-ops dev sanitize lint reference package clean
 .DELETE_ON_ERROR:
 
 demo: package $(STAMPS)/demo
@@ -31,10 +32,13 @@ test-mindspore: package $(MINDSPORE_VENV)/.stamp
 	PYTHONPATH=. $(MINDSPORE_VENV)/bin/python -m pytest -q tests/mindspore_device $(PYTEST_ARGS)
 
 conformance: package $(STAMPS)/test
-	$(PY) -m conformance all $(ARGS)
+	$(PY) -m conformance $(or $(SUITE),all) $(ARGS)
 
 bench: package $(STAMPS)/test
 	$(PY) bench/bench.py $(ARGS)
+
+bench-ops: package $(STAMPS)/test
+	$(PY) bench/ops.py $(ARGS)
 
 sanitize: package $(STAMPS)/test
 	sh scripts/sanitize.sh $(VENV)
