@@ -128,14 +128,25 @@ class Remote:
     """A side as the parent sees it."""
 
     def __init__(self, module: str) -> None:
+        self.module = module
+        self.start()
+
+    def start(self) -> None:
         self.pipe, theirs = mp.Pipe()
         context = mp.get_context("spawn")
-        self.process = context.Process(target=serve, args=(module, theirs), daemon=True)
+        self.process = context.Process(target=serve, args=(self.module, theirs), daemon=True)
         self.process.start()
+        theirs.close()
 
     def ask(self, *request: Any) -> Any:
         self.pipe.send(request)
-        good, answer = self.pipe.recv()
+        try:
+            good, answer = self.pipe.recv()
+        except EOFError:
+            self.process.join()
+            exit_code = self.process.exitcode
+            self.start()
+            raise LookupError(f"ours: {self.module} ended with exit code {exit_code}") from None
         if not good:
             raise RuntimeError(answer)
         return answer
@@ -217,6 +228,8 @@ def run(args: argparse.Namespace) -> list[dict[str, Any]]:
             records.append(record)
             if args.verbose:
                 print(record, flush=True)
+    for remote in sides.values():
+        remote.pipe.send(None)
     return records
 
 
