@@ -15,7 +15,7 @@ STAMPS := $(VENV)/.stamps
 PIP := $(PY) -m pip install -q --disable-pip-version-check
 export PATH := $(abspath $(VENV)/bin):$(PATH)
 
-.PHONY: demo demo-compare test test-mindspore conformance bench bench-ops dev sanitize lint reference package clean
+.PHONY: demo demo-compare test test-mindspore conformance bench bench-ops dev sanitize sanitize-fuzz lint reference package clean
 .DELETE_ON_ERROR:
 
 demo: package $(STAMPS)/demo
@@ -42,6 +42,9 @@ bench-ops: package $(STAMPS)/test
 
 sanitize: package $(STAMPS)/test
 	sh scripts/sanitize.sh $(VENV)
+
+sanitize-fuzz: package $(STAMPS)/test
+	sh scripts/sanitize.sh $(VENV) -m conformance fuzz --rows --timeout 300 $(or $(ARGS),--max-samples 10)
 
 lint: $(STAMPS)/lint
 	git ls-files '*.h' '*.cpp' | xargs -r clang-format --dry-run --Werror

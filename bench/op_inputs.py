@@ -207,6 +207,7 @@ BY_ROW: dict[str, Callable[[int], Arguments]] = {
     "cartesian_prod": lambda n: {"tensors": [real(n), real(n)]},
     "meshgrid": lambda n: {"tensors": [real(n), real(n)]},
     "combinations": lambda n: {"input": real(n)},
+    "diag_embed": lambda n: {"input": real(n // 4, n // 4)},
     "vander": lambda n: {"x": real(n)},
     "searchsorted": lambda n: {"sorted_sequence": np.sort(real(n)), "input": real(n, n)},
     "bucketize": lambda n: {"input": real(n, n), "boundaries": np.sort(real(n))},

@@ -1,6 +1,6 @@
 """Odd inputs: samples bent into empty, expanded, overlapping, far-strided and 8-dimensional ones.
 
-Run it on a sanitizer build too (`make sanitize-fuzz`): PyTorch's answer or PyTorch's refusal, and never a crash.
+On a sanitizer build too (`make sanitize-fuzz`): PyTorch's answer or its refusal, and never a crash.
 """
 
 from __future__ import annotations

@@ -1,9 +1,11 @@
 #!/bin/sh
-# Builds with ASan and UBSan and runs the C++ tests and a slice of the Python tests. Usage: sanitize.sh [VENV]
+# Builds with ASan and UBSan and runs the C++ tests, then a slice of the Python tests or what follows VENV:
+#   sanitize.sh [VENV [PYTHON ARGUMENTS]]
 set -eu
 venv=${1:-.venv}
+[ $# -eq 0 ] || shift
+[ $# -gt 0 ] || set -- -m pytest -q -m "not slow" -p no:cacheprovider ${SANITIZE_TESTS:-tests}
 build=build-sanitize
-slice=${SANITIZE_TESTS:-tests}
 
 [ -f $build/build.ninja ] || cmake -S . -B $build -G Ninja -DMSA_SANITIZE=ON -DPython_EXECUTABLE="$(realpath -s "$venv")/bin/python"
 ninja -C $build _C core_tests
@@ -19,4 +21,4 @@ trap restore EXIT INT TERM
 [ ! -f "ms_adapter/$module" ] || cp "ms_adapter/$module" $build/plain.so
 cp "$build/$module" "ms_adapter/$module"
 LD_PRELOAD="$(g++ -print-file-name=libasan.so) $(g++ -print-file-name=libstdc++.so)" \
-    "$venv/bin/python" -m pytest -q -m "not slow" -p no:cacheprovider $slice
+    "$venv/bin/python" "$@"
