@@ -3,7 +3,8 @@
 find_package(dnnl CONFIG REQUIRED)
 find_path(SLEEF_INCLUDE_DIR sleef.h REQUIRED)
 find_library(SLEEF_LIBRARY sleef REQUIRED)
+find_path(KISSFFT_INCLUDE_DIR kissfft/kissfft.hh REQUIRED)
 
 add_library(msa_libraries INTERFACE)
-target_include_directories(msa_libraries SYSTEM INTERFACE ${SLEEF_INCLUDE_DIR})
+target_include_directories(msa_libraries SYSTEM INTERFACE ${SLEEF_INCLUDE_DIR} ${KISSFFT_INCLUDE_DIR})
 target_link_libraries(msa_libraries INTERFACE DNNL::dnnl ${SLEEF_LIBRARY} ${CMAKE_DL_LIBS})

@@ -8,11 +8,11 @@ need() { missing="$missing $1"; }
 have_package() { [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]; }
 
 command -v dpkg-query >/dev/null || {
-    echo "This is no Debian or Ubuntu: install g++ 11 or newer, oneDNN, SLEEF and doctest by hand, then touch .venv/.stamps/system" >&2
+    echo "This is no Debian or Ubuntu: install g++ 11 or newer, oneDNN, SLEEF, KissFFT and doctest by hand, then touch .venv/.stamps/system" >&2
     exit 1
 }
 command -v g++ >/dev/null || need g++
-for package in libdnnl-dev libsleef-dev doctest-dev ccache; do
+for package in libdnnl-dev libsleef-dev libkissfft-dev doctest-dev ccache; do
     have_package "$package" || need "$package"
 done
 

@@ -125,6 +125,37 @@ std::tuple<Tensor, Tensor, Tensor> layer_norm_backward(const Tensor& grad, const
 Tensor embedding_double_backward(const Tensor& grad, const Tensor& indices, int64_t padding_idx,
                                  bool scaled);
 
+// Of Fourier transforms.
+Tensor fft_r2c_backward(const Tensor& grad, const Dims& dim, int64_t normalization, bool onesided,
+                        bool forward, const Dims& input_sizes);
+Tensor fft_c2r_backward(const Tensor& grad, const Dims& dim, int64_t normalization, bool forward);
+
+// Of factorizations (formulas_linalg.cpp names the sources). Gradients that did not arrive are
+// undefined in `grads`.
+Tensor cholesky_backward(const Tensor& grad, const Tensor& factor, bool upper);
+std::tuple<Tensor, Tensor> cholesky_solve_backward(const Tensor& grad, const Tensor& factor,
+                                                   const Tensor& X, bool upper,
+                                                   const std::array<bool, 2>& needs);
+Tensor cholesky_inverse_backward(const Tensor& grad, const Tensor& factor, const Tensor& inverse,
+                                 bool upper);
+Tensor matrix_exp_backward(const Tensor& grad, const Tensor& A);
+Tensor lu_backward(const Tensor& grad, const Tensor& LU, const Tensor& pivots);
+std::tuple<Tensor, Tensor> solve_backward(const Tensor& grad, const Tensor& A, const Tensor& X,
+                                          const std::array<bool, 2>& needs);
+Tensor inverse_backward(const Tensor& grad, const Tensor& inverse);
+std::tuple<Tensor, Tensor> triangular_backward(const Tensor& grad, const Tensor& A, const Tensor& X,
+                                               bool upper, bool left, bool unitriangular,
+                                               const std::array<bool, 2>& needs);
+Tensor qr_backward(const Tensor& grad_q, const Tensor& grad_r, const Tensor& Q, const Tensor& R,
+                   std::string_view mode);
+Tensor eigh_backward(const Grads& grads, const Tensor& values, const Tensor& vectors);
+Tensor eig_backward(const Grads& grads, const Tensor& values, const Tensor& vectors, DType dtype);
+Tensor svd_backward(const Grads& grads, const Tensor& U, const Tensor& S, const Tensor& Vh);
+Tensor det_backward(const Tensor& grad, const Tensor& A, const Tensor& det);
+Tensor pinv_backward(const Tensor& grad, const Tensor& inverse, const Tensor& A);
+std::tuple<Tensor, Tensor> lstsq_backward(const Tensor& grad, const Tensor& A, const Tensor& B,
+                                          const std::array<bool, 2>& needs);
+
 // Of attention, from weights that are computed again.
 std::tuple<Tensor, Tensor, Tensor> attention_backward(const Tensor& grad, const Tensor& query,
                                                       const Tensor& key, const Tensor& value,

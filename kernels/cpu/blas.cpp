@@ -17,6 +17,7 @@ struct Library {
   Gemm<double, double> dgemm = nullptr;
   Gemm<const void*, c64> cgemm = nullptr;
   Gemm<const void*, c128> zgemm = nullptr;
+  void* handle = nullptr;
   bool loaded = false;
 };
 Library library;
@@ -47,7 +48,7 @@ void* open_library() {
 }
 
 void load() {
-  void* handle = open_library();
+  void* handle = library.handle = open_library();
   if (!handle) return;
   void (*set_num_threads)(int) = nullptr;
   library.loaded = resolve(handle, "scipy_openblas_set_num_threads", set_num_threads) &&
@@ -77,6 +78,10 @@ bool available() {
   // loaded.
   static const bool loaded = (load(), library.loaded);
   return loaded;
+}
+
+void* symbol(const char* name) {
+  return available() ? dlsym(library.handle, ("scipy_" + std::string(name)).c_str()) : nullptr;
 }
 
 void gemm(const Product& p, float alpha, float beta) { call(library.sgemm, p, alpha, beta); }

@@ -15,6 +15,10 @@ void set_path(std::string path);
 // serve).
 bool available();
 
+// A function of the library by its name without prefix, for the LAPACK that it carries; null where
+// there is none.
+void* symbol(const char* name);
+
 // c = alpha * a b + beta * c on this thread alone. A matrix is described by its leading dimension
 // and whether it is stored transposed; c is row-major.
 struct Product {

@@ -223,6 +223,10 @@ class TensorMethods:
         """See :func:`torch.norm`."""
         return torch.norm(self, p, dim, keepdim, dtype=dtype)
 
+    def lu(self, pivot=True, get_infos=False):
+        """See :func:`torch.lu`."""
+        return torch.lu(self, pivot, get_infos)
+
     def unique(self, sorted=True, return_inverse=False, return_counts=False, dim=None):
         """See :func:`torch.unique`."""
         return torch.unique(self, sorted, return_inverse, return_counts, dim)

@@ -5,6 +5,7 @@ from ms_adapter import _C
 
 from ._contraction import cdist, einsum, norm, tensordot
 from ._distinct import gradient, histogramdd, unique, unique_consecutive
+from ._lowrank import lu, pca_lowrank, svd_lowrank
 from ._stacking import (
     atleast_1d,
     atleast_2d,
@@ -27,9 +28,12 @@ __all__ = [
     "einsum",
     "gradient",
     "histogramdd",
+    "lu",
     "meshgrid",
     "nonzero",
     "norm",
+    "pca_lowrank",
+    "svd_lowrank",
     "tensordot",
     "unique",
     "unique_consecutive",

@@ -1,0 +1,157 @@
+// Shapes of factorizations: batches of matrices in column-major order, the checks of their
+// operands.
+#include "generated/rules_lapack.h"
+
+namespace msa::rules {
+namespace {
+
+OutSpec matrices(const Tensor& like, int64_t rows, int64_t columns, DType dtype) {
+  Dims sizes = like.sizes();
+  const size_t n = sizes.size();
+  sizes[n - 2] = rows;
+  sizes[n - 1] = columns;
+  Dims strides = contiguous_strides(sizes);
+  strides[n - 2] = 1;
+  strides[n - 1] = std::max<int64_t>(1, rows);
+  return {sizes, dtype, strides};
+}
+OutSpec matrices(const Tensor& like, int64_t rows, int64_t columns) {
+  return matrices(like, rows, columns, like.dtype());
+}
+OutSpec same(const Tensor& a) { return matrices(a, a.size(-2), a.size(-1)); }
+
+Dims batch_of(const Tensor& a) { return Dims(DimsView(a.sizes()).first(a.sizes().size() - 2)); }
+OutSpec vectors(const Tensor& a, int64_t n, DType dtype) {
+  Dims sizes = batch_of(a);
+  sizes.push_back(n);
+  return {sizes, dtype};
+}
+OutSpec codes(const Tensor& a) { return {batch_of(a), DType::I32}; }
+OutSpec nothing(DType dtype) { return {{0}, dtype}; }
+
+int64_t smaller(const Tensor& a) { return std::min(a.size(-2), a.size(-1)); }
+
+void require_matrices(std::string_view op, const Tensor& a) {
+  MSA_REQUIRE(a.dim() >= 2, Runtime, op,
+              ": The input tensor must have at least 2 dimensions, but its shape is ",
+              DimsView(a.sizes()), ".");
+  MSA_REQUIRE(is_inexact(a.dtype()), Runtime, op,
+              ": Expected a floating point or complex tensor as input, but got ", a.dtype(), ".");
+  MSA_REQUIRE(!is_half(a.dtype()), Runtime, op, ": Low precision dtypes not supported, but got ",
+              a.dtype(), "; convert with .float() first.");
+}
+void require_square(std::string_view op, const Tensor& a) {
+  require_matrices(op, a);
+  MSA_REQUIRE(a.size(-1) == a.size(-2), Runtime, op,
+              ": A must be batches of square matrices, but they are ", a.size(-2), " by ",
+              a.size(-1), " matrices.");
+}
+void require_same_dtype(std::string_view op, const Tensor& a, const Tensor& b) {
+  MSA_REQUIRE(a.dtype() == b.dtype(), Runtime, op,
+              ": Expected A and B to have the same dtype, but found A of type ", a.dtype(),
+              " and B of type ", b.dtype(), " instead.");
+}
+
+}  // namespace
+
+std::array<OutSpec, 2> linalg_cholesky(const Tensor& input, bool) {
+  require_square("linalg.cholesky", input);
+  return {same(input), codes(input)};
+}
+
+std::array<OutSpec, 3> linalg_lu(const Tensor& A) {
+  require_matrices("linalg.lu_factor", A);
+  return {same(A), vectors(A, smaller(A), DType::I32), codes(A)};
+}
+
+OutSpec linalg_permutation(const Tensor& pivots, int64_t rows) {
+  MSA_REQUIRE(
+      pivots.dtype() == DType::I32, Runtime,
+      "lu_unpack: LU_pivots is expected to be a contiguous tensor of torch.int32 dtype, but got ",
+      pivots.dtype(), "; these are what lu_factor gives.");
+  Dims sizes = pivots.sizes();
+  sizes.back() = rows;
+  return {sizes, DType::I64};
+}
+
+std::array<OutSpec, 2> linalg_solve(const Tensor& A, const Tensor& B) {
+  require_square("linalg.solve", A);
+  require_same_dtype("linalg.solve", A, B);
+  MSA_REQUIRE(A.size(-1) == B.size(-2), Runtime,
+              "linalg.solve: Incompatible shapes of A and B for the equation AX = B (", A.size(-2),
+              "x", A.size(-1), " and ", B.size(-2), "x", B.size(-1), ").");
+  return {same(B), codes(B)};
+}
+
+std::array<OutSpec, 2> linalg_inv(const Tensor& A) {
+  require_square("linalg.inv", A);
+  return {same(A), codes(A)};
+}
+
+OutSpec linalg_triangular(const Tensor& A, const Tensor& B, bool, bool left, bool) {
+  require_square("linalg.solve_triangular", A);
+  require_same_dtype("linalg.solve_triangular", A, B);
+  MSA_REQUIRE(A.size(-1) == B.size(left ? -2 : -1), Runtime,
+              "linalg.solve_triangular: Incompatible shapes of A and B: ", DimsView(A.sizes()),
+              " and ", DimsView(B.sizes()), ".");
+  return same(B);
+}
+
+std::array<OutSpec, 2> geqrf(const Tensor& input) {
+  require_matrices("geqrf", input);
+  return {same(input), vectors(input, smaller(input), input.dtype())};
+}
+
+std::array<OutSpec, 2> linalg_qr(const Tensor& A, std::string_view mode) {
+  require_matrices("linalg.qr", A);
+  MSA_REQUIRE(mode == "reduced" || mode == "complete" || mode == "r", Runtime,
+              "linalg.qr: received unrecognized mode '", mode,
+              "' but expected one of 'reduced' (default), 'r', or 'complete'.");
+  const int64_t m = A.size(-2), n = A.size(-1), k = std::min(m, n),
+                basis = mode == "complete" ? m : k;
+  return {mode == "r" ? nothing(A.dtype()) : matrices(A, m, basis), matrices(A, basis, n)};
+}
+
+std::array<OutSpec, 2> linalg_eigh(const Tensor& A, std::string_view UPLO, bool compute_v) {
+  require_square("linalg.eigh", A);
+  MSA_REQUIRE(UPLO == "L" || UPLO == "U" || UPLO == "l" || UPLO == "u", Runtime,
+              "linalg.eigh: Expected UPLO argument to be 'L' or 'U', but got ", UPLO, ".");
+  return {vectors(A, A.size(-1), to_real(A.dtype())), compute_v ? same(A) : nothing(A.dtype())};
+}
+
+std::array<OutSpec, 2> linalg_eig(const Tensor& A, bool) {
+  require_square("linalg.eig", A);
+  const DType dtype = to_complex(A.dtype());
+  return {vectors(A, A.size(-1), dtype), matrices(A, A.size(-2), A.size(-1), dtype)};
+}
+
+std::array<OutSpec, 3> linalg_svd(const Tensor& A, bool full_matrices, bool compute_uv) {
+  require_matrices("linalg.svd", A);
+  const int64_t m = A.size(-2), n = A.size(-1), k = std::min(m, n);
+  const OutSpec values = vectors(A, k, to_real(A.dtype()));
+  if (!compute_uv) return {matrices(A, 0, 0), values, matrices(A, 0, 0)};
+  return {matrices(A, m, full_matrices ? m : k), values, matrices(A, full_matrices ? n : k, n)};
+}
+
+std::array<OutSpec, 3> linalg_lstsq(const Tensor& A, const Tensor& B, double, std::string_view) {
+  require_matrices("linalg.lstsq", A);
+  require_same_dtype("linalg.lstsq", A, B);
+  return {matrices(B, A.size(-1), B.size(-1)), OutSpec{batch_of(A), DType::I64},
+          vectors(A, smaller(A), to_real(A.dtype()))};
+}
+
+std::array<OutSpec, 3> linalg_ldl(const Tensor& input, bool) {
+  require_square("linalg.ldl_factor", input);
+  return {same(input), vectors(input, input.size(-1), DType::I32), codes(input)};
+}
+
+OutSpec linalg_ldl_solve(const Tensor& LD, const Tensor& pivots, const Tensor& B, bool) {
+  require_square("linalg.ldl_solve", LD);
+  require_same_dtype("linalg.ldl_solve", LD, B);
+  MSA_REQUIRE(pivots.dtype() == DType::I32, Runtime,
+              "linalg.ldl_solve: Expected pivots to be int32, as ldl_factor gives them, but got ",
+              pivots.dtype(), ".");
+  return same(B);
+}
+
+}  // namespace msa::rules

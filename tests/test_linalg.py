@@ -1,0 +1,104 @@
+"""Fourier transforms and LAPACK where PyTorch's samples do not look: lengths, batches, failures."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import ms_adapter.pytorch as torch
+
+RNG = np.random.default_rng(4)
+
+
+def tensor(*shape: int, dtype: str = "float64") -> torch.Tensor:
+    values = RNG.standard_normal(shape)
+    if dtype.startswith("complex"):
+        values = values + 1j * RNG.standard_normal(shape)
+    return torch.from_numpy(values.astype(dtype))
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 7, 30, 61, 64, 97, 211, 360, 1009, 2 * 503, 4096])
+def test_lengths(n: int) -> None:
+    """Small radices, large primes (a convolution of ours) and their products agree with NumPy."""
+    line = tensor(3, n, dtype="complex128")
+    np.testing.assert_allclose(
+        torch.fft.fft(line).numpy(), np.fft.fft(line.numpy()), rtol=1e-9, atol=1e-11 * n
+    )
+    np.testing.assert_allclose(
+        torch.fft.ifft(torch.fft.fft(line)).numpy(), line.numpy(), rtol=1e-9, atol=1e-12
+    )
+    real = tensor(2, n)
+    np.testing.assert_allclose(
+        torch.fft.rfft(real).numpy(), np.fft.rfft(real.numpy()), rtol=1e-9, atol=1e-11 * n
+    )
+    np.testing.assert_allclose(
+        torch.fft.irfft(torch.fft.rfft(real), n).numpy(), real.numpy(), rtol=1e-9, atol=1e-12
+    )
+
+
+def test_float32_keeps_its_digits() -> None:
+    line = tensor(5, 3 * 5 * 7 * 64, dtype="float32")
+    exact = np.fft.fft(line.numpy().astype("float64"))
+    assert np.abs(torch.fft.fft(line).numpy() - exact).max() < 2e-7 * np.abs(exact).max()
+
+
+def test_threads_share_nothing() -> None:
+    many = tensor(4096, 66, dtype="complex64")
+    one_by_one = np.stack([torch.fft.fft(row).numpy() for row in many[::1024]])
+    assert (torch.fft.fft(many)[::1024].numpy() == one_by_one).all()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
+def test_batches_and_strides(dtype: str) -> None:
+    """Each matrix of a transposed, expanded batch is factored on its own."""
+    a = tensor(4, 3, 5, 5, dtype=dtype).transpose(0, 1)
+    tolerance = 1e-4 if dtype in ("float32", "complex64") else 1e-11
+    for name, ours, numpys in [
+        ("inv", torch.linalg.inv, np.linalg.inv),
+        ("det", torch.linalg.det, np.linalg.det),
+        ("svdvals", torch.linalg.svdvals, lambda m: np.linalg.svd(m, compute_uv=False)),
+        ("pinv", torch.linalg.pinv, np.linalg.pinv),
+    ]:
+        want = numpys(a.numpy())
+        np.testing.assert_allclose(
+            ours(a).numpy(), want, rtol=tolerance, atol=tolerance * np.abs(want).max(), err_msg=name
+        )
+    q, r = torch.linalg.qr(a)
+    p, lower, upper = torch.linalg.lu(a)
+    u, s, vh = torch.linalg.svd(a)
+    w, v = torch.linalg.eig(a)
+    for back in (
+        q @ r,
+        p @ lower @ upper,
+        (u * s.unsqueeze(-2)) @ vh,
+        (v * w.unsqueeze(-2)) @ torch.linalg.inv(v),
+    ):
+        np.testing.assert_allclose(back.numpy(), a.numpy(), rtol=20 * tolerance, atol=20 * tolerance)
+
+
+def test_failures_name_the_matrix() -> None:
+    a = torch.eye(3).repeat(4, 1, 1)
+    a[2, 1, 1] = -1
+    with pytest.raises(torch.linalg.LinAlgError, match=r"Batch element 2.*not positive-definite"):
+        torch.linalg.cholesky(a)
+    a[2, 1, 1] = 0
+    with pytest.raises(torch.linalg.LinAlgError, match=r"Batch element 2.*singular"):
+        torch.linalg.inv(a)
+    assert torch.linalg.inv_ex(a).info.tolist() == [0, 0, 2, 0]
+    with pytest.raises(torch.linalg.LinAlgError, match="singular"):
+        torch.linalg.solve(torch.zeros(2, 2), torch.ones(2))
+
+
+def test_determinant_of_singular_matrices() -> None:
+    """Its gradient is the cofactor matrix, which a singular matrix has too."""
+    a = torch.tensor([[1.0, 2.0], [2.0, 4.0]], dtype=torch.float64, requires_grad=True)
+    torch.linalg.det(a).backward()
+    np.testing.assert_allclose(a.grad.numpy(), [[4, -2], [-2, 1]], atol=1e-12)
+
+
+def test_exponential_scales_each_matrix_alone() -> None:
+    large = torch.tensor([[0.0, 40.0], [-40.0, 0.0]], dtype=torch.float64)
+    both = torch.matrix_exp(torch.stack([large, large / 1000]))
+    for out, angle in zip(both, (40.0, 0.04)):
+        want = [[np.cos(angle), np.sin(angle)], [-np.sin(angle), np.cos(angle)]]
+        np.testing.assert_allclose(out.numpy(), want, rtol=1e-11, atol=1e-11)
