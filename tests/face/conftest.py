@@ -7,16 +7,20 @@ torch = pytest.importorskip("torch", reason="PyTorch is the oracle of these test
 import ms_adapter.pytorch as face  # noqa: E402
 
 
-def close(got, want, tolerance):
-    """Equal in structure, and in numbers up to a tolerance relative to one."""
-    if isinstance(want, (list, tuple)):
-        pairs = zip(got, want, strict=False)
-        return type(got) is type(want) and len(got) == len(want) and all(close(*p, tolerance) for p in pairs)
-    if isinstance(want, dict):
-        return list(got) == list(want) and all(close(got[key], want[key], tolerance) for key in want)
-    if isinstance(want, (float, complex)) and type(got) is type(want):
-        return got == want or got == pytest.approx(want, rel=tolerance, abs=tolerance, nan_ok=True)
-    return got == want
+def difference(got, want, tolerance, path=""):
+    """The first place where nested values differ, numbers by more than a tolerance; None where none does."""
+    if isinstance(want, (list, tuple)) and type(got) is type(want) and len(got) == len(want):
+        found = (
+            difference(*pair, tolerance, f"{path}[{i}]") for i, pair in enumerate(zip(got, want, strict=True))
+        )
+        return next(filter(None, found), None)
+    if isinstance(want, dict) and isinstance(got, dict) and got.keys() == want.keys():
+        found = (difference(got[key], want[key], tolerance, f"{path}[{key!r}]") for key in want)
+        return next(filter(None, found), None)
+    numbers = isinstance(want, (float, complex)) and type(got) is type(want)
+    if got == want or numbers and got == pytest.approx(want, rel=tolerance, abs=tolerance, nan_ok=True):
+        return None
+    return f"at {path or 'the top'}: {got!r} is not {want!r}"
 
 
 @pytest.fixture
@@ -25,7 +29,7 @@ def nearly():
 
     def compare(scenario, tolerance=1e-12):
         want, got = scenario(torch), scenario(face)
-        assert close(got, want, tolerance)
+        assert difference(got, want, tolerance) is None
 
     return compare
 

@@ -1,7 +1,6 @@
 """Optimizers and schedulers: numbers, states and groups as PyTorch's."""
 
 import copy
-import warnings
 
 import pytest
 import torch
@@ -28,6 +27,17 @@ OPTIONS = {
     "NAdam": [{"lr": 0.1}, {"lr": 0.1, "weight_decay": 0.1, "decoupled_weight_decay": True}],
     "RAdam": [{"lr": 0.1}, {"lr": 0.1, "weight_decay": 0.1, "decoupled_weight_decay": True}],
     "ASGD": [{"lr": 0.1}, {"lr": 0.1, "t0": 2.0, "lambd": 0.1, "weight_decay": 0.1}],
+    "Adafactor": [
+        {},
+        {
+            "lr": 0.1,
+            "beta2_decay": -0.5,
+            "eps": (1e-3, 1e-2),
+            "d": 1.5,
+            "weight_decay": 0.1,
+            "maximize": True,
+        },
+    ],
     "Rprop": [{"lr": 0.1}, {"lr": 0.1, "etas": (0.4, 1.5), "maximize": True}],
 }
 CASES = [(name, options) for name, all_options in OPTIONS.items() for options in all_options]
@@ -55,7 +65,7 @@ def close(got, want, dtype):
     if isinstance(want, (list, tuple)):
         return len(got) == len(want) and all(close(g, w, dtype) for g, w in zip(got, want, strict=True))
     if isinstance(want, dict):
-        return list(got) == list(want) and all(close(got[key], want[key], dtype) for key in want)
+        return got.keys() == want.keys() and all(close(got[key], want[key], dtype) for key in want)
     if isinstance(want, float):
         return got == pytest.approx(want, rel=tolerance, abs=tolerance)
     return got == want
@@ -181,53 +191,159 @@ def test_state_dict_hooks(both):
     both(scenario)
 
 
-SCHEDULERS = {
-    "LambdaLR": lambda s, o: s.LambdaLR(o, lambda epoch: 0.95**epoch),
-    "MultiplicativeLR": lambda s, o: s.MultiplicativeLR(o, lambda epoch: 0.97),
-    "StepLR": lambda s, o: s.StepLR(o, 7, 0.5),
-    "MultiStepLR": lambda s, o: s.MultiStepLR(o, [3, 10, 10, 40], 0.5),
-    "ConstantLR": lambda s, o: s.ConstantLR(o, 0.25, 6),
-    "LinearLR": lambda s, o: s.LinearLR(o, 0.1, 0.9, 12),
-    "ExponentialLR": lambda s, o: s.ExponentialLR(o, 0.98),
-    "PolynomialLR": lambda s, o: s.PolynomialLR(o, 20, 2.0),
-    "CosineAnnealingLR": lambda s, o: s.CosineAnnealingLR(o, 17, 0.01),
-    "OneCycleLR": lambda s, o: s.OneCycleLR(o, [1.0, 0.5], total_steps=200),
-    "OneCycleLR three phases": lambda s, o: s.OneCycleLR(
-        o, 1.0, epochs=20, steps_per_epoch=10, three_phase=True, anneal_strategy="linear"
-    ),
-    "SequentialLR": lambda s, o: s.SequentialLR(
-        o, [s.LinearLR(o, 0.5, 1.0, 5), s.ExponentialLR(o, 0.9)], [5]
-    ),
-}
+def minimise(t, make, steps=4):
+    """Losses and parameters over steps that find the minimum of a curved valley, and the optimizer."""
+    x = t.nn.Parameter(t.tensor([-1.2, 1.0, 0.5], dtype=t.float64))
+    optimizer, trail = make([x]), []
+
+    def closure():
+        optimizer.zero_grad()
+        loss = (1 - x[0]) ** 2 + 10 * (x[1] - x[0] ** 2) ** 2 + x[2] ** 4
+        loss.backward()
+        return loss
+
+    for _ in range(steps):
+        trail.append((optimizer.step(closure).item(), x.tolist()))
+    return trail, optimizer
 
 
-@pytest.mark.parametrize("name", list(SCHEDULERS))
-def test_scheduler(both, name):
+LBFGS_OPTIONS = [
+    {},
+    {"lr": 0.1, "max_iter": 4, "history_size": 2},
+    {"line_search_fn": "strong_wolfe"},
+    {"line_search_fn": "strong_wolfe", "max_iter": 3, "max_eval": 5},
+    {"line_search_fn": "strong_wolfe", "lr": 3.0, "max_iter": 3},
+    {"line_search_fn": "strong_wolfe", "lr": 0.001, "max_iter": 3},
+    {"tolerance_grad": 1e-2, "tolerance_change": 1e-3},
+]
+
+
+@pytest.mark.parametrize("options", LBFGS_OPTIONS)
+def test_lbfgs(nearly, options):
+    def scenario(t):
+        trail, optimizer = minimise(t, lambda p: t.optim.LBFGS(p, **options))
+        state = optimizer.state_dict()["state"][0]
+        counts = {key: state[key] for key in ("func_evals", "n_iter")}
+        shapes = {key: len(state[key]) for key in ("old_dirs", "old_stps", "ro")}
+        return trail, counts, shapes, float(state["H_diag"]), state["d"].tolist()
+
+    nearly(scenario, 1e-8)
+
+
+def test_lbfgs_goes_on_from_its_state(nearly):
+    def scenario(t):
+        trail, optimizer = minimise(t, lambda p: t.optim.LBFGS(p, max_iter=3), steps=2)
+        saved = copy.deepcopy(optimizer.state_dict())
+
+        def resumed(params):
+            made = t.optim.LBFGS(params)
+            made.load_state_dict(saved)
+            return made
+
+        return trail, minimise(t, resumed, steps=2)[0]
+
+    nearly(scenario, 1e-8)
+
+
+def test_lbfgs_errors(both):
     def scenario(t):
         params = [t.nn.Parameter(t.ones(1)) for _ in range(2)]
-        groups = [{"params": params[0]}, {"params": params[1], "lr": 0.3}]
-        optimizer = t.optim.SGD(groups, lr=0.7, momentum=0.9)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            scheduler = SCHEDULERS[name](t.optim.lr_scheduler, optimizer)
-            trail = [scheduler.get_last_lr()]
-            for _ in range(199):
-                optimizer.step()
-                scheduler.step()
-                trail.append(scheduler.get_last_lr())
-        return trail, [group["momentum"] for group in optimizer.param_groups]
+        calls = [
+            lambda: t.optim.LBFGS([{"params": p} for p in params]),
+            lambda: t.optim.LBFGS(params, lr=-1.0),
+            lambda: minimise(t, lambda p: t.optim.LBFGS(p, line_search_fn="other")),
+        ]
+        return [attempt(call) for call in calls]
 
     both(scenario)
 
 
-def test_reduce_on_plateau(both):
+MUON_OPTIONS = [
+    {},
+    {"lr": 0.1, "nesterov": False, "momentum": 0.5, "weight_decay": 0.3},
+    {"adjust_lr_fn": "match_rms_adamw", "ns_steps": 3, "ns_coefficients": (3.0, -4.0, 2.0)},
+]
+
+
+@pytest.mark.parametrize("options", MUON_OPTIONS)
+def test_muon(nearly, options):
     def scenario(t):
-        optimizer = t.optim.SGD([t.nn.Parameter(t.ones(1))], lr=1.0)
-        scheduler = t.optim.lr_scheduler.ReduceLROnPlateau(optimizer, patience=2, cooldown=1, min_lr=0.001)
-        trail = []
-        for metric in [5, 4, 4, 4, 4, 4, 4, 4, 3, 3, 3, 3, 3, 3, 3, 3, 3]:
-            scheduler.step(metric)
-            trail.append(scheduler.get_last_lr())
-        return trail
+        params = [t.nn.Parameter(t.arange(12.0).sin().reshape(shape)) for shape in ((3, 4), (6, 2))]
+        optimizer = t.optim.Muon(params, **options)
+        for _ in range(4):
+            for param in params:
+                param.grad = (param * param - param).detach()
+            optimizer.step()
+        return [p.tolist() for p in params], plain_state(optimizer)
+
+    nearly(scenario, 1e-3)  # the iterations run in bfloat16
+
+
+def test_optimizers_for_some_parameters_only(both):
+    def scenario(t):
+        vector, matrix = t.nn.Parameter(t.ones(3)), t.nn.Parameter(t.ones(2, 2))
+        number = t.nn.Parameter(t.ones(2, 2, dtype=t.complex64))
+
+        def step(optimizer, param):
+            param.grad = t.ones_like(param)
+            optimizer.step()
+
+        calls = [
+            lambda: t.optim.Muon([vector]),
+            lambda: t.optim.Muon([matrix], adjust_lr_fn="other"),
+            lambda: step(t.optim.Muon([matrix], ns_steps=100), matrix),
+            lambda: step(t.optim.Muon([number]), number),
+            lambda: step(t.optim.Adafactor([number]), number),
+            lambda: t.optim.Adafactor([matrix], d=0.5),
+            lambda: t.optim.Adafactor([matrix], beta2_decay=0.5),
+            lambda: step(t.optim.SparseAdam([matrix]), matrix),
+            lambda: t.optim.SparseAdam([matrix], betas=(1.0, 0.9)),
+        ]
+        return [attempt(call) for call in calls]
+
+    both(scenario)
+
+
+DIFFERENTIABLE = [
+    "SGD",
+    "Adam",
+    "AdamW",
+    "NAdam",
+    "RAdam",
+    "RMSprop",
+    "Rprop",
+    "ASGD",
+    "Adamax",
+    "Adadelta",
+    "Adagrad",
+]
+
+
+@pytest.mark.parametrize("name", DIFFERENTIABLE)
+def test_differentiable_steps(nearly, name):
+    """Gradients flow through the steps, to where the parameter and its gradient came from."""
+
+    def scenario(t):
+        start = t.tensor([0.3, -0.7, 1.1], dtype=t.float64, requires_grad=True)
+        slope = t.tensor([0.4, 0.2, -0.9], dtype=t.float64, requires_grad=True)
+        param = start.clone()
+        options = {"momentum": 0.9} if name in ("SGD", "RMSprop") else {}
+        optimizer = getattr(t.optim, name)([param], lr=0.1, differentiable=True, **options)
+        # PyTorch's own Rprop and Adamax cannot go back through more than one step
+        for _ in range(1 if name in ("Rprop", "Adamax") else 3):
+            param.grad = slope * 2
+            optimizer.step()
+        (param.sin().sum()).backward()
+        return param.tolist(), start.grad.tolist(), slope.grad.tolist()
+
+    nearly(scenario, 1e-7)  # Adam's bias corrections are float32 tensors
+
+
+def test_capturable_is_for_accelerators(both):
+    def scenario(t):
+        param = t.nn.Parameter(t.ones(1))
+        param.grad = t.ones(1)
+        names = [name for name in DIFFERENTIABLE if name not in ("SGD", "Adagrad")]
+        return [attempt(lambda n=n: getattr(t.optim, n)([param], capturable=True).step()) for n in names]
 
     both(scenario)

@@ -17,6 +17,11 @@ def _values(optimizer, key):
     return [_copy(group[key]) for group in optimizer.param_groups]
 
 
+def _current(optimizer):
+    """The rates that are set."""
+    return _values(optimizer, "lr")
+
+
 def _set_value(group, key, value):
     if isinstance(group[key], torch.Tensor):
         group[key].fill_(_to_scalar(value))
@@ -66,6 +71,7 @@ class LRScheduler:
             self.step()
         finally:
             self._is_initial = False
+        self._get_lr_called_within_step = False  # nothing here needs it: PyTorch's states have it
 
     def state_dict(self):
         """Everything but the optimizer."""
@@ -88,22 +94,28 @@ class LRScheduler:
         if self._step_count == 1:
             self._check_order()
         self._step_count += 1
-        if epoch is None:
-            self.last_epoch += 1
-            rates = self.get_lr()
-        else:
+        if epoch is not None:
             warnings.warn(
                 "The epoch parameter in `scheduler.step()` was not necessary and is being deprecated where "
-                "possible: "
-                "use `scheduler.step()` to step the scheduler.",
+                "possible: use `scheduler.step()` to step the scheduler.",
                 UserWarning,
                 stacklevel=2,
             )
+        self._update_lr(epoch)
+
+    def _update_lr(self, epoch=None):
+        """Go on by one step, or to ``epoch``, without counting it as a call of ``step``."""
+        if epoch is None:
+            self.last_epoch += 1
+            self._set_rates(self.get_lr())
+        else:
             self.last_epoch = epoch
-            rates = getattr(self, "_get_closed_form_lr", self.get_lr)()
+            self._set_rates(getattr(self, "_get_closed_form_lr", self.get_lr)())
+
+    def _set_rates(self, rates):
         for group, rate in zip(self.optimizer.param_groups, rates, strict=True):
             _set_value(group, "lr", rate)
-        self._last_lr = _values(self.optimizer, "lr")
+        self._last_lr = _current(self.optimizer)
 
     def _check_order(self):
         if not hasattr(self.optimizer.step, "_wrapped_by_lr_sched"):
@@ -124,7 +136,7 @@ class LRScheduler:
             )
 
     def _current(self):
-        return _values(self.optimizer, "lr")
+        return _current(self.optimizer)
 
     def _scaled(self, factor):
         return [group["lr"] * factor for group in self.optimizer.param_groups]

@@ -1,6 +1,7 @@
 """Adadelta."""
 
-from ._per_parameter import PerParameter, zeros_of
+from ._per_parameter import PerParameter
+from ._stepping import options_of, zeros_of
 from .optimizer import check_option
 
 __all__ = ["Adadelta"]
@@ -22,18 +23,9 @@ class Adadelta(PerParameter):
         maximize=False,
         differentiable=False,
     ):
+        options = options_of(locals())
         check_option("rho value", rho, 0.0 <= rho <= 1.0)
         check_option("epsilon value", eps, eps >= 0.0)
-        options = {
-            "lr": lr,
-            "rho": rho,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "maximize": maximize,
-            "capturable": capturable,
-            "foreach": foreach,
-            "differentiable": differentiable,
-        }
         super().__init__(params, options)
 
     def _start(self, param, state, group):

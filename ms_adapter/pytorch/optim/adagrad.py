@@ -3,6 +3,7 @@
 import ms_adapter.pytorch as torch
 
 from ._per_parameter import PerParameter
+from ._stepping import options_of
 from .optimizer import check_option, check_variants
 
 __all__ = ["Adagrad"]
@@ -25,34 +26,18 @@ class Adagrad(PerParameter):
         differentiable=False,
         fused=None,
     ):
+        options = options_of(locals())
         check_option("lr_decay value", lr_decay, lr_decay >= 0.0)
         check_option(
             "initial_accumulator_value value", initial_accumulator_value, initial_accumulator_value >= 0.0
         )
         check_option("epsilon value", eps, eps >= 0.0)
         check_variants(foreach, fused, differentiable)
-        options = {
-            "lr": lr,
-            "lr_decay": lr_decay,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "initial_accumulator_value": initial_accumulator_value,
-            "foreach": foreach,
-            "maximize": maximize,
-            "differentiable": differentiable,
-            "fused": fused,
-        }
         super().__init__(params, options)
         for group in self.param_groups:  # its state exists from the start
             for param in group["params"]:
                 self.state[param]["step"] = torch.tensor(0.0, dtype=torch.float32)
                 self._start(param, self.state[param], group)
-
-    def __setstate__(self, state):
-        super().__setstate__(state)
-        for group in self.param_groups:
-            group.pop("capturable", None)  # not one of its options
-            group.setdefault("fused", None)
 
     def _start(self, param, state, group):
         start = group["initial_accumulator_value"]

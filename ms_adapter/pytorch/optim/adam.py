@@ -2,19 +2,13 @@
 
 import ms_adapter.pytorch as torch
 
-from .optimizer import (
-    Optimizer,
-    _to_scalar,
-    _use_grad_for_differentiable,
-    check_option,
-    check_variants,
-    native,
-)
+from ._stepping import Stepping, check_betas, options_of, zeros_of
+from .optimizer import _to_scalar, check_option, check_variants, native
 
 __all__ = ["Adam"]
 
 
-class Adam(Optimizer):
+class Adam(Stepping):
     """Adam: steps along the running mean of the gradients over the root of that of their squares.
 
     ``foreach`` and ``fused`` are accepted: every step is one pass over each parameter in any case.
@@ -44,42 +38,16 @@ class Adam(Optimizer):
         fused=None,
         decoupled_weight_decay=False,
     ):
+        options = options_of(locals())
         _check_tensor_option("lr", lr, foreach, capturable)
-        check_option("learning rate", lr, lr >= 0.0)
         check_option("epsilon value", eps, eps >= 0.0)
+        check_betas(betas)
         for index, beta in enumerate(betas):
-            check_option(f"beta parameter at index {index}", beta, 0.0 <= beta < 1.0)
             _check_tensor_option(f"betas[{index}]", beta, foreach, capturable)
-        check_option("weight_decay value", weight_decay, weight_decay >= 0.0)
         if isinstance(betas[0], torch.Tensor) != isinstance(betas[1], torch.Tensor):
             raise ValueError("betas must be either both floats or both Tensors")
         check_variants(foreach, fused, differentiable)
-        defaults = {
-            "lr": lr,
-            "betas": tuple(map(_to_scalar, betas)),
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "amsgrad": amsgrad,
-            "maximize": maximize,
-            "foreach": foreach,
-            "capturable": capturable,
-            "differentiable": differentiable,
-            "fused": fused,
-            "decoupled_weight_decay": decoupled_weight_decay,
-        }
-        super().__init__(params, defaults)
-
-    def __setstate__(self, state):
-        super().__setstate__(state)
-        for group in self.param_groups:
-            for name in ("amsgrad", "maximize", "capturable", "differentiable", "decoupled_weight_decay"):
-                group.setdefault(name, False)
-            group.setdefault("foreach", None)
-            group.setdefault("fused", None)
-            for param in group["params"]:
-                own = self.state.get(param)
-                if own and not isinstance(own["step"], torch.Tensor):
-                    own["step"] = torch.tensor(float(own["step"]), dtype=torch.float32)
+        super().__init__(params, {**options, "betas": tuple(map(_to_scalar, betas))})
 
     def _own_state(self, param, amsgrad):
         state = self.state[param]
@@ -91,18 +59,8 @@ class Adam(Optimizer):
                 )
             state["step"] = torch.tensor(0.0, dtype=torch.float32)
             for name in ("exp_avg", "exp_avg_sq") + (("max_exp_avg_sq",) if amsgrad else ()):
-                state[name] = torch.zeros_like(param, memory_format=torch.preserve_format)
+                state[name] = zeros_of(param)
         return state
-
-    @_use_grad_for_differentiable
-    def step(self, closure=None):
-        """One step; ``closure`` computes the gradients anew and returns the loss."""
-        loss = self._run_closure(closure)
-        for group in self.param_groups:
-            params = [param for param in group["params"] if param.grad is not None]
-            if params:
-                self._step_group(group, params)
-        return loss
 
     def _step_group(self, group, params):
         amsgrad = group["amsgrad"]

@@ -2,7 +2,8 @@
 
 import ms_adapter.pytorch as torch
 
-from ._per_parameter import PerParameter, check_betas, zeros_of
+from ._per_parameter import PerParameter
+from ._stepping import check_betas, options_of, zeros_of
 from .optimizer import check_option
 
 __all__ = ["Adamax"]
@@ -24,18 +25,9 @@ class Adamax(PerParameter):
         differentiable=False,
         capturable=False,
     ):
+        options = options_of(locals())
         check_option("epsilon value", eps, eps >= 0.0)
         check_betas(betas)
-        options = {
-            "lr": lr,
-            "betas": betas,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "foreach": foreach,
-            "maximize": maximize,
-            "differentiable": differentiable,
-            "capturable": capturable,
-        }
         super().__init__(params, options)
 
     def _start(self, param, state, group):

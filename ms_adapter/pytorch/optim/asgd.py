@@ -2,7 +2,8 @@
 
 import ms_adapter.pytorch as torch
 
-from ._per_parameter import PerParameter, zeros_of
+from ._per_parameter import PerParameter
+from ._stepping import options_of, zeros_of
 from .optimizer import _to_scalar
 
 __all__ = ["ASGD"]
@@ -26,18 +27,7 @@ class ASGD(PerParameter):
         differentiable=False,
         capturable=False,
     ):
-        options = {
-            "lr": lr,
-            "lambd": lambd,
-            "alpha": alpha,
-            "t0": t0,
-            "weight_decay": weight_decay,
-            "foreach": foreach,
-            "maximize": maximize,
-            "differentiable": differentiable,
-            "capturable": capturable,
-        }
-        super().__init__(params, options)
+        super().__init__(params, options_of(locals()))
 
     def _start(self, param, state, group):
         state["eta"] = torch.tensor(float(_to_scalar(group["lr"])), dtype=torch.float32)

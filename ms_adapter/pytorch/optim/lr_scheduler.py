@@ -2,15 +2,19 @@
 
 import math
 import types
-import warnings
 from collections import Counter
 
-from ._lr_base import LRScheduler, _set_value
-from ._lr_cycles import OneCycleLR, ReduceLROnPlateau
+from ._lr_base import LRScheduler
+from ._lr_combined import ChainedScheduler, SequentialLR
+from ._lr_cycles import CosineAnnealingWarmRestarts, CyclicLR, OneCycleLR
+from ._lr_plateau import ReduceLROnPlateau
 
 __all__ = [
+    "ChainedScheduler",
     "ConstantLR",
     "CosineAnnealingLR",
+    "CosineAnnealingWarmRestarts",
+    "CyclicLR",
     "ExponentialLR",
     "LRScheduler",
     "LambdaLR",
@@ -23,6 +27,18 @@ __all__ = [
     "SequentialLR",
     "StepLR",
 ]
+
+
+for _class in (
+    LRScheduler,
+    ChainedScheduler,
+    SequentialLR,
+    CosineAnnealingWarmRestarts,
+    CyclicLR,
+    OneCycleLR,
+    ReduceLROnPlateau,
+):
+    _class.__module__ = __name__  # where pickles look for them
 
 
 class _Lambdas(LRScheduler):
@@ -234,60 +250,3 @@ class CosineAnnealingLR(LRScheduler):
     def _get_closed_form_lr(self):
         height = 1 + math.cos(math.pi * self.last_epoch / self.T_max)
         return [self.eta_min + (base - self.eta_min) * height / 2 for base in self.base_lrs]
-
-
-class SequentialLR(LRScheduler):
-    """Schedulers one after another, the next at each of the ``milestones``."""
-
-    def __init__(self, optimizer, schedulers, milestones, last_epoch=-1):
-        if len(schedulers) < 1:
-            raise ValueError(
-                "SequentialLR expects at least one scheduler to be chained, but got no scheduler."
-            )
-        if any(scheduler.optimizer is not optimizer for scheduler in schedulers):
-            raise ValueError("SequentialLR expects all schedulers to belong to the same optimizer.")
-        if len(milestones) != len(schedulers) - 1:
-            raise ValueError(
-                f"SequentialLR expects one milestone fewer than schedulers; got {len(schedulers)} schedulers "
-                f"and "
-                f"{len(milestones)} milestones."
-            )
-        self._schedulers = schedulers
-        self._milestones = milestones
-        self.last_epoch = last_epoch + 1
-        self.optimizer = optimizer
-        for group in optimizer.param_groups:  # each of them has taken its first step: go back
-            _set_value(group, "lr", group["initial_lr"])
-        for scheduler in schedulers:
-            scheduler.last_epoch -= 1
-        schedulers[0]._initial_step()
-        self._last_lr = schedulers[0].get_last_lr()
-
-    def step(self):
-        """Advance by one step."""
-        self.last_epoch += 1
-        number = sum(1 for milestone in self._milestones if milestone <= self.last_epoch)
-        scheduler = self._schedulers[number]
-        if number > 0 and self._milestones[number - 1] == self.last_epoch:
-            self._start(scheduler)
-        else:
-            scheduler.step()
-        self._last_lr = scheduler.get_last_lr()
-
-    @staticmethod
-    def _start(scheduler):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # of giving the epoch: here it is meant
-            scheduler.step(0)
-
-    def state_dict(self):
-        """Everything but the optimizer, the schedulers as their own states."""
-        state = {k: v for k, v in self.__dict__.items() if k not in ("optimizer", "_schedulers")}
-        state["_schedulers"] = [scheduler.state_dict() for scheduler in self._schedulers]
-        return state
-
-    def load_state_dict(self, state_dict):
-        """Take back what :meth:`state_dict` gave."""
-        self.__dict__.update({k: v for k, v in state_dict.items() if k != "_schedulers"})
-        for scheduler, saved in zip(self._schedulers, state_dict["_schedulers"], strict=True):
-            scheduler.load_state_dict(saved)

@@ -2,7 +2,8 @@
 
 import ms_adapter.pytorch as torch
 
-from ._per_parameter import PerParameter, check_betas, zeros_of
+from ._per_parameter import PerParameter
+from ._stepping import check_betas, options_of, zeros_of
 from .optimizer import check_option
 
 __all__ = ["NAdam"]
@@ -26,21 +27,10 @@ class NAdam(PerParameter):
         capturable=False,
         differentiable=False,
     ):
+        options = options_of(locals())
         check_option("epsilon value", eps, eps >= 0.0)
         check_option("momentum_decay value", momentum_decay, momentum_decay >= 0.0)
         check_betas(betas)
-        options = {
-            "lr": lr,
-            "betas": betas,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "momentum_decay": momentum_decay,
-            "decoupled_weight_decay": decoupled_weight_decay,
-            "maximize": maximize,
-            "foreach": foreach,
-            "capturable": capturable,
-            "differentiable": differentiable,
-        }
         super().__init__(params, options)
 
     def _start(self, param, state, group):
@@ -61,5 +51,7 @@ class NAdam(PerParameter):
         exp_avg = state["exp_avg"].lerp_(grad, 1 - beta1)
         exp_avg_sq = state["exp_avg_sq"].mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
         denom = exp_avg_sq.div(1 - beta2**step).sqrt().add(group["eps"])
+        if group["differentiable"]:
+            exp_avg = exp_avg.clone()  # the next step changes it
         param.addcdiv_(grad, denom, value=-lr * (1.0 - now) / (1.0 - product))
         param.addcdiv_(exp_avg, denom, value=-lr * ahead / (1.0 - product * ahead))

@@ -85,7 +85,7 @@ def _use_grad_for_differentiable(step):
 
     @functools.wraps(step)
     def wrapper(*args, **kwargs):
-        with torch.set_grad_enabled(args[0].defaults["differentiable"]):
+        with torch.set_grad_enabled(args[0].defaults.get("differentiable", False)):
             return step(*args, **kwargs)
 
     return wrapper
@@ -130,7 +130,6 @@ class Optimizer:
         for name in _HOOK_DICTS:
             self.__dict__.setdefault(name, OrderedDict())
         self._patch_step_function()
-        self.defaults.setdefault("differentiable", False)
 
     def __repr__(self):
         text = f"{type(self).__name__} ("

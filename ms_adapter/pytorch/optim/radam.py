@@ -1,6 +1,7 @@
 """RAdam: Adam that trusts its variance only once it rests on enough steps."""
 
-from ._per_parameter import PerParameter, check_betas, zeros_of
+from ._per_parameter import PerParameter
+from ._stepping import check_betas, options_of, zeros_of
 from .optimizer import check_option
 
 __all__ = ["RAdam"]
@@ -25,19 +26,9 @@ class RAdam(PerParameter):
         capturable=False,
         differentiable=False,
     ):
+        options = options_of(locals())
         check_option("epsilon value", eps, eps >= 0.0)
         check_betas(betas)
-        options = {
-            "lr": lr,
-            "betas": betas,
-            "eps": eps,
-            "weight_decay": weight_decay,
-            "maximize": maximize,
-            "foreach": foreach,
-            "capturable": capturable,
-            "decoupled_weight_decay": decoupled_weight_decay,
-            "differentiable": differentiable,
-        }
         super().__init__(params, options)
 
     def _start(self, param, state, group):

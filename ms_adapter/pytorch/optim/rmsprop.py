@@ -1,6 +1,7 @@
 """RMSprop."""
 
-from ._per_parameter import PerParameter, zeros_of
+from ._per_parameter import PerParameter
+from ._stepping import options_of, zeros_of
 from .optimizer import check_option
 
 __all__ = ["RMSprop"]
@@ -25,21 +26,10 @@ class RMSprop(PerParameter):
         maximize=False,
         differentiable=False,
     ):
+        options = options_of(locals())
         check_option("epsilon value", eps, eps >= 0.0)
         check_option("momentum value", momentum, momentum >= 0.0)
         check_option("alpha value", alpha, alpha >= 0.0)
-        options = {
-            "lr": lr,
-            "momentum": momentum,
-            "alpha": alpha,
-            "eps": eps,
-            "centered": centered,
-            "weight_decay": weight_decay,
-            "capturable": capturable,
-            "foreach": foreach,
-            "maximize": maximize,
-            "differentiable": differentiable,
-        }
         super().__init__(params, options)
 
     def _start(self, param, state, group):

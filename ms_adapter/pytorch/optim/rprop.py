@@ -2,7 +2,8 @@
 
 import ms_adapter.pytorch as torch
 
-from ._per_parameter import PerParameter, zeros_of
+from ._per_parameter import PerParameter
+from ._stepping import options_of, zeros_of
 from .optimizer import _to_scalar
 
 __all__ = ["Rprop"]
@@ -23,17 +24,9 @@ class Rprop(PerParameter):
         maximize=False,
         differentiable=False,
     ):
+        options = options_of(locals())
         if not 0.0 < etas[0] < 1.0 < etas[1]:
             raise ValueError(f"Invalid eta values: {etas[0]}, {etas[1]}")
-        options = {
-            "lr": lr,
-            "etas": etas,
-            "step_sizes": step_sizes,
-            "foreach": foreach,
-            "maximize": maximize,
-            "differentiable": differentiable,
-            "capturable": capturable,
-        }
         super().__init__(params, options)
 
     def _start(self, param, state, group):

@@ -2,19 +2,13 @@
 
 import ms_adapter.pytorch as torch
 
-from .optimizer import (
-    Optimizer,
-    _to_scalar,
-    _use_grad_for_differentiable,
-    check_option,
-    check_variants,
-    native,
-)
+from ._stepping import Stepping, options_of
+from .optimizer import _to_scalar, check_option, check_variants, native
 
 __all__ = ["SGD"]
 
 
-class SGD(Optimizer):
+class SGD(Stepping):
     """Gradient descent, with momentum (Nesterov's too) and weight decay.
 
     ``foreach`` and ``fused`` are accepted: every step is one pass over each parameter in any case.
@@ -42,43 +36,12 @@ class SGD(Optimizer):
         differentiable=False,
         fused=None,
     ):
-        if isinstance(lr, torch.Tensor) and lr.numel() != 1:
-            raise ValueError("Tensor lr must be 1-element")
-        check_option("learning rate", lr, lr >= 0.0)
+        options = options_of(locals())
         check_option("momentum value", momentum, momentum >= 0.0)
-        check_option("weight_decay value", weight_decay, weight_decay >= 0.0)
         if nesterov and (momentum <= 0 or dampening != 0):
             raise ValueError("Nesterov momentum requires a momentum and zero dampening")
         check_variants(foreach, fused, differentiable)
-        defaults = {
-            "lr": lr,
-            "momentum": momentum,
-            "dampening": dampening,
-            "weight_decay": weight_decay,
-            "nesterov": nesterov,
-            "maximize": maximize,
-            "foreach": foreach,
-            "differentiable": differentiable,
-            "fused": fused,
-        }
-        super().__init__(params, defaults)
-
-    def __setstate__(self, state):
-        super().__setstate__(state)
-        for group in self.param_groups:
-            for name in ("nesterov", "maximize", "differentiable", "fused"):
-                group.setdefault(name, False)
-            group.setdefault("foreach", None)
-
-    @_use_grad_for_differentiable
-    def step(self, closure=None):
-        """One step; ``closure`` computes the gradients anew and returns the loss."""
-        loss = self._run_closure(closure)
-        for group in self.param_groups:
-            params = [param for param in group["params"] if param.grad is not None]
-            if params:
-                self._step_group(group, params)
-        return loss
+        super().__init__(params, options)
 
     def _step_group(self, group, params):
         options = {name: group[name] for name in ("lr", "momentum", "dampening", "weight_decay")}

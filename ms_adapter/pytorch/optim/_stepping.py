@@ -1,0 +1,71 @@
+"""What almost all optimizers share: their options' checks and defaults, and the walk over the groups."""
+
+import ms_adapter.pytorch as torch
+
+from .optimizer import Optimizer, _use_grad_for_differentiable, check_option
+
+# Options that files older than them lack.
+_LATER_FLAGS = ("maximize", "differentiable", "capturable", "nesterov", "amsgrad", "decoupled_weight_decay")
+_LATER_VARIANTS = ("foreach", "fused")
+
+
+def options_of(arguments):
+    """The options among a constructor's arguments, which are ``locals()`` at its start."""
+    return {name: arguments[name] for name in arguments if name not in ("self", "params", "__class__")}
+
+
+class Stepping(Optimizer):
+    """Base of optimizers that step group by group: a subclass says how in ``_step_group``."""
+
+    _counts_in_tensors = True  # whether the state's "step" is a tensor
+
+    def __init__(self, params, options):
+        lr = options["lr"]
+        if isinstance(lr, torch.Tensor) and lr.numel() != 1:
+            raise ValueError("Tensor lr must be 1-element")
+        check_option("learning rate", lr, lr >= 0.0)
+        if "weight_decay" in options:
+            check_option("weight_decay value", options["weight_decay"], options["weight_decay"] >= 0.0)
+        super().__init__(params, options)
+
+    def __setstate__(self, state):
+        super().__setstate__(state)
+        for group in self.param_groups:
+            for name, value in [(n, False) for n in _LATER_FLAGS] + [(n, None) for n in _LATER_VARIANTS]:
+                if name in self.defaults:
+                    group.setdefault(name, value)
+            for param in group["params"] if self._counts_in_tensors else ():
+                own = self.state.get(param, {})
+                if "step" in own and not isinstance(own["step"], torch.Tensor):
+                    own["step"] = torch.tensor(float(own["step"]), dtype=torch.float32)
+
+    @_use_grad_for_differentiable
+    def step(self, closure=None):
+        """One step; ``closure`` computes the gradients anew and returns the loss."""
+        loss = self._run_closure(closure)
+        for group in self.param_groups:
+            params = [param for param in group["params"] if param.grad is not None]
+            if not params:
+                continue
+            if group.get("capturable") and any(param.device.type == "cpu" for param in params):
+                raise AssertionError(
+                    "If capturable=True, params and state_steps must be on an accelerator, not on cpu: leave "
+                    "capturable out."
+                )
+            self._step_group(group, params)
+        return loss
+
+    def _step_group(self, group, params):
+        """Step the parameters of a group that have gradients."""
+        raise NotImplementedError(f"{type(self).__name__} does not define _step_group().")
+
+
+def zeros_of(param):
+    """A state entry that starts at zero."""
+    return torch.zeros_like(param, memory_format=torch.preserve_format)
+
+
+def check_betas(betas):
+    """Complain of betas outside [0, 1)."""
+    for index, beta in enumerate(betas):
+        check_option(f"beta parameter at index {index}", beta, 0.0 <= beta < 1.0)
