@@ -114,10 +114,13 @@ class Emitter:
         self.visible = [f"result{i}" for i in range(len(row.schema.results))]
         self.inner = [f"result{i}" for i in range(len(row.schema.results) + len(row.save))]
         self.tensor_args = [p.cpp for p in row.params if p.is_tensor or p.type == "Tensor[]"]
-        self.body = None
+        self.composed = f"composed::{row.cpp}({', '.join(self.args)})"
         if row.kind == "compose" and row.body:
             names = {p.name: Term(p.cpp, p.type) for p in row.params}
-            self.body = Compiler(row, library, names, "body").compile(row.body).cpp
+            self.composed = Compiler(row, library, names, "body").compile(row.body).cpp
+        if row.opmath:
+            given, taken = (", ".join(how + p.cpp for p in row.tensors) for how in ("", "const Tensor& "))
+            self.composed = f"with_opmath([&]({taken}) {{ return {self.composed}; }}, {given})"
 
     def emit(self) -> list[str]:
         lines = []
@@ -200,8 +203,7 @@ class Emitter:
         if row.kind == "elementwise":
             return [f"Tensor result0 = {self.run_elementwise('nullptr', False)};"]
         if row.kind == "compose":
-            call = self.body or f"composed::{row.cpp}({args})"
-            return self.bind_results(call)
+            return self.bind_results(self.composed)
         if row.shape == "data":
             guard = f'require_data("{row.name}", {self.device()});'
             return [guard, *self.bind_results(f"kernels::{row.cpp}({args})")]
@@ -234,8 +236,7 @@ class Emitter:
         if row.kind == "view":
             lines += self.view_lines()
         elif row.kind == "compose" and not (self.node or record):
-            call = self.body or f"composed::{row.cpp}({', '.join(self.args)})"
-            return [*lines, f"  return {call};", "}"]
+            return [*lines, f"  return {self.composed};", "}"]
         else:
             if record and row.kind == "compose":
                 lines += [f"  bool record = {record};", "  GradMode inner(false);"]
@@ -298,10 +299,9 @@ class Emitter:
 
     def compose_inplace(self) -> list[str]:
         first = self.row.params[0].cpp
-        value = self.body or f"composed::{self.row.cpp}({', '.join(self.args)})"
         if self.row.inplace_only:
-            return [f"  {value};", f"  return {first};"]
-        return [f"  Tensor made = {value};", f'  check_inplace_result("{self.row.name}_", {first}, made);',
+            return [f"  {self.composed};", f"  return {first};"]
+        return [f"  Tensor made = {self.composed};", f'  check_inplace_result("{self.row.name}_", {first}, made);',
                 f"  return ops::copy_({first}, made);"]
 
     def inplace_compute(self) -> list[str]:

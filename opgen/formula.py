@@ -179,6 +179,8 @@ class Compiler:
                 return Term(f"std::pow(static_cast<double>({left_cpp}), static_cast<double>({right_cpp}))", "float")
             kind = "float" if "float" in (left.type, right.type) or "Scalar" in (left.type, right.type) else left.type
             return Term(f"({left_cpp} {symbol} {right_cpp})", kind)
+        if left.is_plain and name in ("mul", "add"):  # numbers second, as PyTorch has them: halves then round the same
+            left, right = right, left
         return self.call(name, [left, right], {})
 
     def on_Compare(self, node: ast.Compare) -> Term:
@@ -258,8 +260,6 @@ def convert(name: str, param: Param, given: Term) -> str:
         raise ValueError(f"'{name}': '{param.name}' is {param.type}, the formula gives a Tensor")
     if param.type in ("Scalar", "Scalar?") and given.is_plain:
         return f"Scalar({given.cpp})"
-    if param.type == "int[]" and param.repeat_int and given.type in ("number", "int"):
-        return "Dims{" + ", ".join([given.cpp] * param.repeat_int) + "}"
     if param.type in ("int[]", "int[]?") and given.type in ("number", "int"):
-        return "Dims{" + given.cpp + "}"
+        return "Dims{" + ", ".join([given.cpp] * (param.repeat_int or 1)) + "}"
     return given.cpp

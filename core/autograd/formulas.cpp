@@ -134,8 +134,9 @@ Tensor unfold_backward(const Tensor& grad, const Dims& sizes, int64_t dimension,
   Tensor out = ops::zeros(sizes, grad.dtype(), grad.device());
   int64_t dim = wrap_dim(dimension, static_cast<int64_t>(sizes.size()));
   int64_t last = (grad.size(dim) - 1) * step;  // where the last window begins
-  for (int64_t i = 0; i < size;
-       ++i) {  // one element of each window at a time: these do not overlap
+  // One element of each window at a time, as these do not overlap; the last first: so each place
+  // adds its windows in order.
+  for (int64_t i = size - 1; i >= 0; --i) {
     Tensor place = ops::slice(out, dim, i, i + last + 1, step);
     ops::add_(place, ops::select(grad, -1, i));
   }

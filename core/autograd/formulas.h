@@ -21,6 +21,7 @@ Tensor to_copy_backward(const Tensor& grad, DType dtype, Device device);
 // grad * factor, without the multiplication where the factor is 1.
 Tensor scaled(const Tensor& grad, const Scalar& factor);
 Scalar conj_scalar(const Scalar& value);
+Scalar rest_of_one(const Scalar& value);  // 1 - value
 
 // The gradients of views: the incoming one placed in zeros of the input's shape.
 Tensor permute_backward(const Tensor& grad, const Dims& dims);
@@ -61,6 +62,8 @@ Tensor conv_of_size(const Tensor& input, const Tensor& weight, const Dims& sizes
 Tensor pow_backward(const Tensor& grad, const Tensor& input, const Tensor& exponent);
 Tensor pow_backward_exponent(const Tensor& grad, const Tensor& input, const Tensor& exponent,
                              const Tensor& result);
+// The third power, rounded where PyTorch's is: in bfloat16 each product.
+Tensor cube(const Tensor& t);
 Tensor sgn_backward(const Tensor& grad, const Tensor& input, const Tensor& sign);
 Tensor mish_backward(const Tensor& grad, const Tensor& input);
 Tensor sinc_backward(const Tensor& grad, const Tensor& input);
@@ -89,8 +92,9 @@ TensorList cat_backward(const Tensor& grad, const std::vector<Dims>& sizes, int6
 
 // Reductions.
 Tensor mean_backward(const Tensor& grad, const Dims& sizes, const OptDims& dim, bool keepdim);
-Tensor prod_backward(const Tensor& grad, const Tensor& input);
-Tensor prod_dim_backward(const Tensor& grad, const Tensor& input, int64_t dim, bool keepdim);
+Tensor prod_backward(const Tensor& grad, const Tensor& input, const Tensor& result);
+Tensor prod_dim_backward(const Tensor& grad, const Tensor& input, const Tensor& result, int64_t dim,
+                         bool keepdim);
 // Of the largest or smallest over dimensions: equal elements share the gradient.
 Tensor extreme_backward(const Tensor& grad, const Tensor& input, const Tensor& result,
                         const OptDims& dim, bool keepdim);
@@ -106,6 +110,8 @@ Tensor std_mean_backward(const Grads& grads, const Tensor& std, const Tensor& in
                          const OptDims& dim, double correction, bool keepdim);
 Tensor vector_norm_backward(const Tensor& grad, const Tensor& input, const Tensor& result,
                             double ord, const OptDims& dim, bool keepdim);
+Tensor renorm_backward(const Tensor& grad, const Tensor& input, const Scalar& p, int64_t dim,
+                       const Scalar& maxnorm);
 Tensor cumsum_backward(const Tensor& grad, int64_t dim);
 Tensor running_best_backward(const Tensor& grad, const Dims& sizes, const Tensor& indices,
                              int64_t dim);

@@ -60,7 +60,16 @@ Tensor sgn_backward(const Tensor& grad, const Tensor& input, const Tensor& sign)
   return ops::where(ops::eq(size, number(0)), number(0), across);
 }
 
+Tensor cube(const Tensor& t) {
+  return t.dtype() == DType::BF16 ? t * t * t : ops::pow(t, wrapped_number(Scalar(3)));
+}
+
+Scalar rest_of_one(const Scalar& v) {
+  return v.is_complex() ? Scalar(1.0 - v.to_complex()) : Scalar(1 - v.to_double());
+}
+
 Tensor mish_backward(const Tensor& grad, const Tensor& input) {
+  if (!thread_state.grad_enabled) return ops::_mish_backward(grad, input);
   Tensor t = ops::tanh(ops::softplus(input));
   return grad * (t + input * (number(1) - t * t) * ops::sigmoid(input));
 }

@@ -57,14 +57,17 @@ Pair scatter_fold_backward(const Tensor& grad, const Tensor& input, int64_t dim,
                           : extreme_parts(grad, input, dim, index, src, include_self, result);
 }
 
-// In logarithms, the positive and the negative part of the gradient apart: exp would overflow.
+// In logarithms, as exp would overflow; of real gradients the positive and the negative part apart.
 Tensor logcumsumexp_backward(const Tensor& grad, const Tensor& input, const Tensor& result,
                              int64_t dim) {
   if (input.dim() == 0 || input.numel() == 0) return grad;
-  auto part = [&](const Tensor& positive) {
-    Tensor weight =
-        ops::flip(ops::sub(ops::log(ops::clamp_min(positive, number(0))), result), {dim});
+  auto through = [&](const Tensor& log_grad) {
+    Tensor weight = ops::flip(ops::sub(log_grad, result), {dim});
     return ops::exp(ops::add(ops::flip(ops::logcumsumexp(weight, dim), {dim}), input));
+  };
+  if (is_complex(grad.dtype())) return ops::conj(through(ops::log(ops::conj(grad))));
+  auto part = [&](const Tensor& positive) {
+    return through(ops::log(ops::clamp_min(positive, number(0))));
   };
   return ops::sub(part(grad), part(ops::neg(grad)));
 }

@@ -17,10 +17,10 @@ Tensor number(double v) { return wrapped_number(Scalar(v)); }
 
 // cos(pi x) / x - sin(pi x) / (pi x^2), 0 at 0.
 Tensor sinc_backward(const Tensor& grad, const Tensor& input) {
-  Tensor angle = ops::mul(input, number(M_PI));
-  Tensor slope =
-      ops::div(ops::sub(ops::mul(angle, ops::cos(angle)), ops::sin(angle)), ops::mul(angle, input));
-  return ops::mul(grad, ops::conj(ops::masked_fill(slope, ops::eq(input, number(0)), number(0))));
+  Tensor angle = ops::mul(input, number(M_PI)),
+         square = ops::mul(ops::mul(input, input), number(M_PI));
+  Tensor slope = ops::div(ops::sub(ops::mul(angle, ops::cos(angle)), ops::sin(angle)), square);
+  return ops::masked_fill(ops::mul(grad, ops::conj(slope)), ops::eq(square, number(0)), number(0));
 }
 
 // The angle of z turns along i z / |z|^2 = i / conj(z); real numbers keep theirs.

@@ -12,13 +12,21 @@ TensorList copies(const TensorList& views) {
   return out;
 }
 
+void check_slice(const char* op, const Tensor& place, const Tensor& src) {
+  MSA_REQUIRE(place.sizes() == src.sizes(), Runtime, op,
+              ": expected src to have a size equal to the slice of self. src size = ", src.sizes(),
+              ", slice size = ", place.sizes());
+}
+
+int64_t storage_numel(const Tensor& t) {
+  return static_cast<int64_t>(t->storage->bytes / t.item_bytes());
+}
+
 // `src` written into what `view` shows of a copy of the input.
 template <class View>
 Tensor replaced(const char* op, const Tensor& input, const Tensor& src, View view) {
   Tensor out = ops::clone(input), place = view(out);
-  MSA_REQUIRE(place.sizes() == src.sizes(), Runtime, op,
-              ": expected src to have a size equal to the slice of self. src size = ", src.sizes(),
-              ", slice size = ", place.sizes());
+  check_slice(op, place, src);
   ops::copy_(place, src);
   return out;
 }
@@ -51,9 +59,14 @@ Tensor diagonal_scatter(const Tensor& input, const Tensor& src, int64_t offset, 
 }
 Tensor as_strided_scatter(const Tensor& input, const Tensor& src, const Dims& size,
                           const Dims& stride, OptInt storage_offset) {
-  return replaced("as_strided_scatter", input, src, [&](const Tensor& t) {
-    return ops::as_strided(t, size, stride, storage_offset);
-  });
+  // A copy of all the memory up to the input's end, so that places mean the same in it.
+  const int64_t length = storage_numel(input);
+  const Tensor memory = ops::clone(ops::as_strided(input, {length}, {1}, 0));
+  const Tensor out = ops::as_strided(memory, input.sizes(), input.strides(), input.offset());
+  Tensor place = ops::as_strided(memory, size, stride, storage_offset.value_or(input.offset()));
+  check_slice("as_strided_scatter", place, src);
+  ops::copy_(place, src);
+  return out;
 }
 
 }  // namespace msa::composed

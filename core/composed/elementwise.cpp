@@ -1,4 +1,6 @@
 // Elementwise operators composed of others.
+#include "core/dispatch/elementwise.h"
+
 #include "generated/composed_activation.h"
 #include "generated/composed_compare.h"
 #include "generated/composed_elementwise.h"
@@ -27,6 +29,9 @@ Tensor div_tensor_mode(const Tensor& input, const Tensor& other, OptStr rounding
   MSA_REQUIRE(*rounding_mode == "trunc", Runtime,
               "div: rounding_mode must be None, 'trunc' or 'floor', but got '", *rounding_mode,
               "'");
+  // The quotient of half types is rounded before its fraction is cut off.
+  const Tensor* both[] = {&input, &other};
+  if (is_half(result_type(both))) return ops::trunc(ops::div(input, other));
   return ops::div_trunc(input, other);
 }
 

@@ -180,6 +180,7 @@ Tensor sum_to_size(const Tensor& input, const Dims& size) {
     fits = d < lead || want == 1 || want == input.sizes()[d];
   }
   MSA_REQUIRE(fits, Runtime, "size {", size, "} is not expandable to size {", input.sizes(), "}.");
+  if (size.empty()) return ops::sum(input);
   return summed.empty() ? ops::view(input, size)
                         : ops::reshape(ops::sum_dim(input, summed, true), size);
 }
@@ -228,6 +229,8 @@ Tensor logspace(const Scalar& start, const Scalar& end, int64_t steps, double ba
   MSA_REQUIRE(steps >= 0, Runtime, "number of steps must be non-negative");
   DType out = dtype.value_or(start.is_complex() || end.is_complex() ? to_complex(default_dtype())
                                                                     : default_dtype());
+  if (is_integral(out) && !(start.is_integral() && end.is_integral()))
+    return logspace(start.to<int64_t>(), end.to<int64_t>(), steps, base, dtype, device);
   Tensor exponents =
       ops::linspace(start, end, steps, is_complex(out) ? DType::C128 : DType::F64, device);
   return ops::to_dtype(ops::pow(wrapped_number(Scalar(base)), exponents), out);

@@ -15,19 +15,7 @@ Tensor argsort(const Tensor& input, int64_t dim, bool descending) {
   return argsort_stable(input, false, dim, descending);
 }
 
-Tensor msort(const Tensor& input) { return std::get<0>(ops::sort_stable(input, true, 0, false)); }
-
-std::tuple<Tensor, Tensor> kthvalue(const Tensor& input, int64_t k, int64_t dim, bool keepdim) {
-  int64_t n = input.dim() ? input.size(dim) : 1;
-  MSA_REQUIRE(k >= 1 && k <= n, Runtime, "kthvalue: selected number k out of range: ", k,
-              " for dimension ", dim, " with ", n, " elements");
-  auto [values, indices] = ops::sort_stable(input, true, dim, false);
-  if (input.dim() == 0) return {values, indices};
-  auto pick = [&](const Tensor& t) {
-    return keepdim ? ops::narrow(t, dim, k - 1, 1) : ops::select(t, dim, k - 1);
-  };
-  return {pick(values), pick(indices)};
-}
+Tensor msort(const Tensor& input) { return std::get<0>(ops::sort(input, 0)); }
 
 Tensor fliplr(const Tensor& input) {
   MSA_REQUIRE(input.dim() >= 2, Runtime, "fliplr: Input must be >= 2-d, got ", input);

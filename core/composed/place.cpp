@@ -318,7 +318,7 @@ Tensor histc(const Tensor& input, int64_t bins, const Scalar& min, const Scalar&
   MSA_REQUIRE(bins > 0, Runtime, "torch.histc(): bins must be > 0, but got ", bins);
   MSA_REQUIRE(is_floating(input.dtype()), NotImplemented, "histc: not implemented for ",
               input.dtype(), "; convert with .float() first");
-  Tensor x = ops::reshape(ops::to_dtype(detach(input), DType::F64), {-1});
+  Tensor x = ops::reshape(detach(input), {-1});
   auto [low, high] = limits("torch.histc", x, min.to_double(), max.to_double(), 1);
   Tensor inside = ops::logical_and(ops::ge(x, number(low)), ops::le(x, number(high)));
   Tensor steps = ops::mul(ops::sub(ops::masked_select(x, inside), number(low)), number(bins));

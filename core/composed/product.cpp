@@ -1,6 +1,7 @@
 // Products and distances made of matrix products and elementwise ones.
 #include <algorithm>
 
+#include "core/dispatch/elementwise.h"
 #include "generated/composed_product.h"
 #include "generated/ops_compare.h"
 #include "generated/ops_convert.h"
@@ -18,13 +19,8 @@ namespace {
 
 Tensor number(double v) { return wrapped_number(Scalar(v)); }
 
-// beta * input + alpha * product; with beta 0 the input's NaN do not count.
-Tensor combined(const Tensor& input, const Tensor& product, const Scalar& beta,
-                const Scalar& alpha) {
-  Tensor scaled = alpha == 1 ? product : ops::mul(product, wrapped_number(alpha));
-  if (beta == 0) return ops::to_dtype(scaled, promote_types(input.dtype(), product.dtype()));
-  return ops::add(beta == 1 ? input : ops::mul(input, wrapped_number(beta)), scaled);
-}
+// A factor as the elements' own type has it: integers cut its fraction off, halves round it.
+Tensor factor(const Scalar& value, DType dtype) { return scalar_tensor(value, dtype); }
 
 }  // namespace
 
@@ -99,8 +95,13 @@ Tensor addr(const Tensor& input, const Tensor& vec1, const Tensor& vec2, const S
   MSA_REQUIRE(vec1.dim() == 1 && vec2.dim() == 1, Runtime,
               "addr: Expected 1-D argument vec1 and vec2, but got ", vec1.dim(), "-D and ",
               vec2.dim(), "-D");
-  Dims sizes{vec1.size(0), vec2.size(0)};
-  return combined(ops::_expand(input, sizes), ops::outer(vec1, vec2), beta, alpha);
+  const Tensor* all[] = {&input, &vec1, &vec2};
+  const DType dtype = result_type(all);
+  const Tensor scaled = alpha == 1 ? vec1 : ops::mul(factor(alpha, dtype), vec1);
+  const Tensor product = ops::outer(scaled, vec2);
+  const Tensor wide = ops::_expand(input, {vec1.size(0), vec2.size(0)});
+  if (beta == 0) return ops::to_dtype(product, dtype);  // the input's NaN do not count
+  return ops::add(beta == 1 ? wide : ops::mul(factor(beta, dtype), wide), product);
 }
 
 Tensor addbmm(const Tensor& input, const Tensor& batch1, const Tensor& batch2, const Scalar& beta,
@@ -111,8 +112,12 @@ Tensor addbmm(const Tensor& input, const Tensor& batch1, const Tensor& batch2, c
   MSA_REQUIRE(batch1.size(0) == batch2.size(0) && batch1.size(2) == batch2.size(1), Runtime,
               "addbmm: batch1 and batch2 must have same number of batches and fitting sizes, got ",
               batch1.sizes(), " and ", batch2.sizes());
-  Tensor product = ops::tensordot(batch1, batch2, {0, 2}, {0, 1});
-  return combined(ops::_expand(input, product.sizes()), product, beta, alpha);
+  Tensor sum = ops::_expand(input, {batch1.size(1), batch2.size(2)});
+  if (batch1.size(0) == 0) return ops::mul(sum, factor(beta, sum.dtype()));
+  for (int64_t i = 0; i < batch1.size(0); ++i)
+    sum = ops::addmm(sum, ops::select(batch1, 0, i), ops::select(batch2, 0, i),
+                     i ? Scalar(1) : beta, alpha);
+  return sum;
 }
 
 Tensor cross(const Tensor& input, const Tensor& other, OptInt dim) {

@@ -115,8 +115,6 @@ Tensor vector_norm(const Tensor& x, const Scalar& ord, const OptDims& dim, bool 
 }
 
 Tensor logsumexp(const Tensor& input, const Dims& dim, bool keepdim) {
-  if (is_half(input.dtype()))
-    return ops::to_dtype(logsumexp(ops::to_dtype(input, DType::F32), dim, keepdim), input.dtype());
   Tensor x = is_integral(input.dtype()) ? ops::to_dtype(input, default_dtype()) : input;
   if (x.numel() == 0) return ops::log(ops::sum_dim(ops::exp(x), dim, keepdim));
   Tensor real_part = is_complex(x.dtype()) ? ops::real(x) : x;

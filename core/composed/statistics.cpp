@@ -299,9 +299,11 @@ Tensor renorm(const Tensor& input, const Scalar& p, int64_t dim, const Scalar& m
   Dims others;
   for (int64_t d = 0; d < input.dim(); ++d)
     if (d != wrap_dim(dim, input.dim())) others.push_back(d);
-  Tensor norm = ops::vector_norm(input, p, others, true);
-  Tensor factor = ops::div(wrapped_number(maxnorm), ops::add(norm, number(1e-7)));
-  return ops::mul(input, ops::where(ops::gt(norm, wrapped_number(maxnorm)), factor, number(1.0)));
+  const Tensor norm = ops::vector_norm(input, p, others, true, opmath(input.dtype()));
+  const Tensor limit = wrapped_number(maxnorm);
+  const Tensor factor =
+      ops::where(ops::gt(norm, limit), ops::div(limit, ops::add(norm, number(1e-7))), number(1.0));
+  return ops::mul(input, ops::to_dtype(factor, to_real(input.dtype())));
 }
 
 }  // namespace msa::composed

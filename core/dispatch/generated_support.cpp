@@ -1,9 +1,15 @@
 // Bodies of what generated operators share and what is too cold or too long for their header.
 #include "core/dispatch/generated_support.h"
 
+#include "generated/ops_convert.h"
 #include "generated/ops_create.h"
 
 namespace msa {
+
+Tensor widened(const Tensor& t) {
+  return t.defined() && is_half(t.dtype()) ? ops::to_dtype(t, DType::F32) : t;
+}
+Tensor narrowed(const Tensor& t, DType half) { return ops::to_dtype(t, half); }
 
 void fail_out_with_grad(const char* op) {
   fail(ErrorKind::Runtime, op,

@@ -59,6 +59,15 @@ void change_layout(Tensor& self, const Layout& layout, const Ref<Node>& node);
 // Rows whose shape depends on data cannot run on meta tensors.
 void require_data(const char* op, Device device);
 
+// What a composed row with `opmath` is: half types in, float32 inside, half types out.
+Tensor widened(const Tensor& t);
+Tensor narrowed(const Tensor& t, DType half);
+template <class F, class... Rest>
+Tensor with_opmath(const F& f, const Tensor& first, const Rest&... rest) {
+  if (!is_half(first.dtype())) return f(first, rest...);
+  return narrowed(f(widened(first), widened(rest)...), first.dtype());
+}
+
 // The dtype of a view that takes complex numbers apart, or joins pairs of reals.
 DType viewed_dtype_real(const char* op, DType dtype);
 DType viewed_dtype_complex(const char* op, DType dtype);

@@ -27,7 +27,10 @@ namespace rules {
 namespace {
 
 // How many numbers `arange` gives; integers are counted exactly.
-int64_t arange_length(const Scalar& start, const Scalar& end, const Scalar& step) {
+int64_t arange_length(const Scalar& start, const Scalar& end, const Scalar& step, DType dtype) {
+  const bool fractions = !start.is_integral() || !end.is_integral() || !step.is_integral();
+  if (dtype == DType::I64 && fractions)  // which count for nothing then
+    return arange_length(start.to<int64_t>(), end.to<int64_t>(), step.to<int64_t>(), dtype);
   double from = start.to_double(), to = end.to_double(), by = step.to_double();
   MSA_REQUIRE(by != 0, Runtime, "arange: step must be nonzero");
   MSA_REQUIRE(std::isfinite(from) && std::isfinite(to), Runtime,
@@ -35,7 +38,7 @@ int64_t arange_length(const Scalar& start, const Scalar& end, const Scalar& step
   MSA_REQUIRE((by > 0 && to >= from) || (by < 0 && to <= from), Runtime,
               "arange: upper bound and lower bound inconsistent with step sign: from ", start,
               " to ", end, " by ", step);
-  if (start.is_integral() && end.is_integral() && step.is_integral()) {
+  if (!fractions) {
     int64_t a = start.to_int(), b = end.to_int(), s = step.to_int();
     return (b - a) / s + ((b - a) % s != 0);
   }
@@ -75,9 +78,9 @@ OutSpec full_like(const Tensor& input, const Scalar&, OptDType dtype, OptDevice 
 
 OutSpec arange(const Scalar& start, const Scalar& end, const Scalar& step, OptDType dtype,
                OptDevice) {
-  bool integers = start.is_integral() && end.is_integral() && step.is_integral();
-  return {{arange_length(start, end, step)},
-          dtype.value_or(integers ? DType::I64 : default_dtype())};
+  const bool integers = start.is_integral() && end.is_integral() && step.is_integral();
+  const DType given = dtype.value_or(integers ? DType::I64 : default_dtype());
+  return {{arange_length(start, end, step, given)}, given};
 }
 
 OutSpec linspace(const Scalar& start, const Scalar& end, int64_t steps, OptDType dtype, OptDevice) {

@@ -119,6 +119,13 @@ std::array<OutSpec, 2> mode(const Tensor& input, int64_t dim, bool keepdim) {
   return selected_with_index("mode", input, dim, keepdim);
 }
 
+std::array<OutSpec, 2> kthvalue(const Tensor& input, int64_t k, int64_t dim, bool keepdim) {
+  const int64_t d = wrap_dim(dim, input.dim()), n = input.dim() ? input.sizes()[d] : 1;
+  MSA_REQUIRE(k >= 1 && k <= n, Runtime, "kthvalue: selected number k out of range: ", k,
+              " for dimension ", dim, " with ", n, " elements");
+  return selected_with_index("kthvalue", input, dim, keepdim);
+}
+
 OutSpec arg_extreme(const Tensor& input, OptInt dim, bool keepdim) {
   OptDims dims = dim ? OptDims(Dims{*dim}) : OptDims();
   check_not_empty("argmax, argmin", input, dims);

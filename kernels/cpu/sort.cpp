@@ -1,5 +1,6 @@
-// Sorting along a dimension: stable, by radix on keys whose order as unsigned integers is the
-// elements'.
+// Sorting along a dimension and choosing from its lines, by keys whose order as unsigned integers
+// is the elements'. Where no stable order is asked for, equal elements stand as the standard
+// library's algorithms leave them, which is what PyTorch gives.
 #include <algorithm>
 #include <bit>
 #include <memory>
@@ -76,62 +77,160 @@ Item<K>* radix_sort(Item<K>* a, Item<K>* spare, int64_t n) {
   return a;
 }
 
-// The n items of a line in order; `descending` keeps equal elements in their order too.
+template <class K>
+bool before(const Item<K>& a, const Item<K>& b) {
+  return a.key < b.key;
+}
+
+template <class K>
+bool has_equal_neighbours(const Item<K>* items, int64_t n) {
+  for (int64_t i = 1; i < n; ++i)
+    if (items[i].key == items[i - 1].key) return true;
+  return false;
+}
+
+struct Job {
+  int64_t n, k;  // length of a line; how many are wanted, or which one
+  bool descending;
+  bool ordered = true;  // sort: equal elements keep their order; topk: the k are sorted
+};
+
+// A line as items, in the order of its elements.
 template <class T>
-Item<Key<T>>* sorted(const T* in, int64_t n, bool descending, Item<Key<T>>* items,
-                     Item<Key<T>>* spare) {
+void fill_items(const T* in, const Job& job, Item<Key<T>>* items) {
   using K = Key<T>;
-  const K flip = descending ? static_cast<K>(~K{0}) : K{0};
-  for (int64_t i = 0; i < n; ++i)
+  const K flip = job.descending ? static_cast<K>(~K{0}) : K{0};
+  for (int64_t i = 0; i < job.n; ++i)
     items[i] = {static_cast<K>(key_of(in[i]) ^ flip), static_cast<uint32_t>(i)};
-  if (n > 48) return radix_sort(items, spare, n);
-  insertion_sort(items, n);
+}
+
+// The n items of a line sorted. Without `ordered`, those of equal keys as std::sort leaves them: it
+// keeps the order of up to 16.
+template <class T>
+Item<Key<T>>* sorted(const T* in, const Job& job, Item<Key<T>>* items, Item<Key<T>>* spare) {
+  fill_items(in, job, items);
+  Item<Key<T>>* out = items;
+  if (job.n > 48) {
+    out = radix_sort(items, spare, job.n);
+  } else {
+    insertion_sort(items, job.n);
+  }
+  if (job.ordered || job.n <= 16 || !has_equal_neighbours(out, job.n)) return out;
+  fill_items(in, job, items);
+  std::sort(items, items + job.n, before<Key<T>>);
   return items;
 }
 
-// The k first in order without sorting the rest: a short list of the best so far.
+// The k first in order without sorting the rest: a short list of the best so far. False where equal
+// elements leave a choice.
 template <class T>
-void select_first(const T* in, int64_t n, int64_t k, bool largest, Item<Key<T>>* best) {
+bool select_first(const T* in, const Job& job, Item<Key<T>>* best) {
   using K = Key<T>;
-  const K flip = largest ? static_cast<K>(~K{0}) : K{0};
+  const K flip = job.descending ? static_cast<K>(~K{0}) : K{0};
+  const int64_t last = job.k - 1;
   int64_t have = 0;
-  for (int64_t i = 0; i < n; ++i) {
-    K key = static_cast<K>(key_of(in[i]) ^ flip);
-    if (have == k && key >= best[k - 1].key) continue;
-    int64_t j = have < k ? have++ : k - 1;
+  for (int64_t i = 0; i < job.n; ++i) {
+    const K key = static_cast<K>(key_of(in[i]) ^ flip);
+    if (have == job.k) {
+      if (key > best[last].key) continue;
+      if (key == best[last].key || (last && best[last - 1].key == best[last].key)) return false;
+    }
+    int64_t j = have < job.k ? have++ : last;
     for (; j > 0 && best[j - 1].key > key; --j) best[j] = best[j - 1];
     best[j] = {key, static_cast<uint32_t>(i)};
   }
+  return !has_equal_neighbours(best, job.k);
+}
+
+// The k first of the items, in place.
+template <class K>
+void select_first_as_std(Item<K>* items, const Job& job) {
+  Item<K>* const end = items + job.n;
+  if (job.k * 64 <= job.n) {
+    std::partial_sort(items, items + job.k, end, before<K>);
+    return;
+  }
+  std::nth_element(items, items + job.k - 1, end, before<K>);
+  if (job.ordered) std::sort(items, items + job.k - 1, before<K>);
+}
+
+// Brings the item that is k-th in order to place k: quickselect around the median of three, with
+// the exchanges that decide which of equal elements PyTorch finds.
+template <class K>
+void quickselect(Item<K>* items, const Job& job) {
+  int64_t low = 0, high = job.n - 1;
+  const auto order = [&](int64_t a, int64_t b) {
+    if (items[a].key > items[b].key) std::swap(items[a], items[b]);
+  };
+  while (high > low + 1) {
+    std::swap(items[low + (high - low) / 2], items[low + 1]);
+    order(low + 1, high);
+    order(low, high);
+    order(low + 1, low);
+    const K pivot = items[low].key;
+    int64_t left = low + 1, right = high;
+    while (true) {
+      while (items[++left].key < pivot) continue;
+      while (items[--right].key > pivot) continue;
+      if (right < left) break;
+      std::swap(items[left], items[right]);
+    }
+    std::swap(items[low], items[right]);
+    if (right <= job.k) low = left;
+    if (right >= job.k) high = right - 1;
+  }
+  if (high == low + 1) order(low, high);
 }
 
 // --- all lines
 // ---------------------------------------------------------------------------------------
-struct Job {
-  int64_t n, k;  // length of a line, how many are written
-  bool descending;
-};
+// Calls each(the line's elements, its number, room for 2n items) for the lines [begin, end).
+template <class T, class F>
+void each_line(const void* from, const Job& job, int64_t begin, int64_t end, const F& each) {
+  auto room = std::make_unique_for_overwrite<Item<Key<T>>[]>(static_cast<size_t>(2 * job.n));
+  for (int64_t line = begin; line < end; ++line)
+    each(static_cast<const T*>(from) + line * job.n, line, room.get());
+}
+
+template <class T>
+void write_line(const T* in, const Item<Key<T>>* items, int64_t n, void* values, int64_t* indices,
+                int64_t line) {
+  T* out = static_cast<T*>(values) + line * n;
+  for (int64_t i = 0; i < n; ++i) {
+    indices[line * n + i] = items[i].index;
+    out[i] = in[items[i].index];
+  }
+}
 
 template <class T>
 void sort_lines(const void* from, void* values, int64_t* indices, const Job& job, int64_t begin,
                 int64_t end) {
-  using I = Item<Key<T>>;
-  auto room = std::make_unique_for_overwrite<I[]>(static_cast<size_t>(2 * job.n));
-  bool few = job.k <= 32 && job.k * 4 < job.n;
-  for (int64_t line = begin; line < end; ++line) {
-    const T* in = static_cast<const T*>(from) + line * job.n;
-    I* items = room.get();
-    if (few) {
-      select_first(in, job.n, job.k, job.descending, items);
-    } else {
-      items = sorted(in, job.n, job.descending, items, items + job.n);
+  each_line<T>(from, job, begin, end, [&](const T* in, int64_t line, Item<Key<T>>* items) {
+    write_line(in, sorted(in, job, items, items + job.n), job.n, values, indices, line);
+  });
+}
+
+template <class T>
+void topk_lines(const void* from, void* values, int64_t* indices, const Job& job, int64_t begin,
+                int64_t end) {
+  const bool few = job.k <= 32 && job.k * 4 < job.n;
+  each_line<T>(from, job, begin, end, [&](const T* in, int64_t line, Item<Key<T>>* items) {
+    if (!few || !select_first(in, job, items)) {
+      fill_items(in, job, items);
+      select_first_as_std(items, job);
     }
-    T* out = static_cast<T*>(values) + line * job.k;
-    int64_t* index = indices + line * job.k;
-    for (int64_t i = 0; i < job.k; ++i) {
-      index[i] = items[i].index;
-      out[i] = in[items[i].index];
-    }
-  }
+    write_line(in, items, job.k, values, indices, line);
+  });
+}
+
+template <class T>
+void kth_lines(const void* from, void* values, int64_t* indices, const Job& job, int64_t begin,
+               int64_t end) {
+  each_line<T>(from, job, begin, end, [&](const T* in, int64_t line, Item<Key<T>>* items) {
+    fill_items(in, job, items);
+    quickselect(items, job);
+    write_line(in, items + job.k, 1, values, indices, line);
+  });
 }
 
 // Of equal elements, side by side once sorted, the longest run; of equal runs the first, its last
@@ -139,29 +238,25 @@ void sort_lines(const void* from, void* values, int64_t* indices, const Job& job
 template <class T>
 void mode_lines(const void* from, void* values, int64_t* indices, const Job& job, int64_t begin,
                 int64_t end) {
-  using I = Item<Key<T>>;
-  auto room = std::make_unique_for_overwrite<I[]>(static_cast<size_t>(2 * job.n));
-  for (int64_t line = begin; line < end; ++line) {
-    const T* in = static_cast<const T*>(from) + line * job.n;
-    const I* items = sorted(in, job.n, false, room.get(), room.get() + job.n);
+  each_line<T>(from, job, begin, end, [&](const T* in, int64_t line, Item<Key<T>>* room) {
+    const auto* items = sorted(in, job, room, room + job.n);
     int64_t longest = 0, run = 0, last = 0;
     for (int64_t i = 0; i < job.n; ++i) {
       run = i > 0 && items[i].key == items[i - 1].key ? run + 1 : 1;
-      if (run > longest) longest = run, last = items[i].index;
+      if (run > longest) longest = run, last = i;
     }
-    indices[line] = last;
-    static_cast<T*>(values)[line] = in[last];
-  }
+    write_line(in, items + last, 1, values, indices, line);
+  });
 }
 
 struct LineLoops {
   using Loop = void (*)(const void*, void*, int64_t*, const Job&, int64_t, int64_t);
-  Loop sort = nullptr, mode = nullptr;
+  Loop sort = nullptr, topk = nullptr, kth = nullptr, mode = nullptr;
 };
 LineLoops line_loops(DType t) {
 #define MSA_SORT_CASE(E, T) \
   case DType::E:            \
-    return {sort_lines<T>, mode_lines<T>};
+    return {sort_lines<T>, topk_lines<T>, kth_lines<T>, mode_lines<T>};
   switch (t) {
     MSA_SORT_CASE(Bool, bool)
     MSA_SORT_CASE(U8, uint8_t)
@@ -193,9 +288,9 @@ Tensor with_last(const Tensor& t, int64_t dim) {
   return alias(t, l);
 }
 
-// `values` and `indices` have `dim` too.
+// `values` and `indices` have `dim` too; the job says what is wanted of each line.
 void run(const char* op, LineLoops::Loop LineLoops::*which, const Tensor& input, int64_t dim,
-         bool descending, const Tensor& values, const Tensor& indices) {
+         Job job, const Tensor& values, const Tensor& indices) {
   LineLoops::Loop loop = line_loops(input.dtype()).*which;
   MSA_REQUIRE(loop, NotImplemented, op, ": not implemented for ", input.dtype(),
               "; sort .real or .abs()");
@@ -210,7 +305,7 @@ void run(const char* op, LineLoops::Loop LineLoops::*which, const Tensor& input,
          x = with_last(indices, d);
   Tensor value_room = v.is_contiguous() ? v : empty(v.sizes(), v.dtype());
   Tensor index_room = x.is_contiguous() ? x : empty(x.sizes(), DType::I64);
-  Job job{in.sizes().back(), v.sizes().back(), descending};
+  job.n = in.sizes().back();
   MSA_REQUIRE(job.n <= INT32_MAX, Runtime, op, ": dim ", d, " has ", job.n,
               " elements; at most 2147483647 can be sorted");
   {
@@ -224,25 +319,36 @@ void run(const char* op, LineLoops::Loop LineLoops::*which, const Tensor& input,
   if (!x.is_contiguous()) cpu::copy_into(x, index_room);
 }
 
-}  // namespace
-
-void sort_stable(const Tensor& input, OptBool, int64_t dim, bool descending, Tensor& out0,
-                 Tensor& out1) {
-  run("sort", &LineLoops::sort, input, dim, descending, out0, out1);
+// The same for one element of each line: `dim` may be missing in the results.
+void run_one(const char* op, LineLoops::Loop LineLoops::*which, const Tensor& input, int64_t dim,
+             bool keepdim, const Job& job, const Tensor& values, const Tensor& indices) {
+  const bool dropped = !keepdim && input.dim() > 0;
+  const int64_t d = wrap_dim(dim, input.dim());
+  const auto restored = [&](const Tensor& out) {
+    return dropped ? alias(out, layouts::unsqueeze(out.layout(), d)) : out;
+  };
+  run(op, which, input, dim, job, restored(values), restored(indices));
 }
 
-void topk(const Tensor& input, int64_t, int64_t dim, bool largest, bool, Tensor& out0,
+}  // namespace
+
+void sort_stable(const Tensor& input, OptBool stable, int64_t dim, bool descending, Tensor& out0,
+                 Tensor& out1) {
+  run("sort", &LineLoops::sort, input, dim, {0, 0, descending, stable.value_or(false)}, out0, out1);
+}
+
+void topk(const Tensor& input, int64_t k, int64_t dim, bool largest, bool sorted, Tensor& out0,
           Tensor& out1) {
-  run("topk", &LineLoops::sort, input, dim, largest, out0, out1);
+  run("topk", &LineLoops::topk, input, dim, {0, k, largest, sorted}, out0, out1);
+}
+
+void kthvalue(const Tensor& input, int64_t k, int64_t dim, bool keepdim, Tensor& out0,
+              Tensor& out1) {
+  run_one("kthvalue", &LineLoops::kth, input, dim, keepdim, {0, k - 1, false}, out0, out1);
 }
 
 void mode(const Tensor& input, int64_t dim, bool keepdim, Tensor& out0, Tensor& out1) {
-  bool dropped = !keepdim && input.dim() > 0;
-  auto restored = [&](const Tensor& out) {
-    return dropped ? alias(out, layouts::unsqueeze(out.layout(), dim)) : out;
-  };
-  if (dropped) dim = wrap_dim(dim, input.dim());
-  run("mode", &LineLoops::mode, input, dim, false, restored(out0), restored(out1));
+  run_one("mode", &LineLoops::mode, input, dim, keepdim, {0, 0, false, false}, out0, out1);
 }
 
 }  // namespace msa::kernels

@@ -205,6 +205,14 @@ void turn_weights(const ConvShape& s, const T* weight, T* to) {
 void input_gradient(const ConvShape& s, const Tensor& grad, const Tensor& weight,
                     const Tensor& out) {
   if (by_onednn(ConvPart::InputGradient, s, grad, weight, Tensor(), out)) return;
+  if (out.dtype() == DType::F16) {
+    const Tensor g = contiguous(grad, DType::F32), w = contiguous(weight, DType::F32);
+    return fill_contiguous(out, DType::F16, [&](const Tensor& target) {
+      zero_fill(target);
+      const Unlocked unlocked(s.work() >= kReleaseLockWork);
+      half_input_gradient(s, g.data<float>(), w.data<float>(), target.data<f16>());
+    });
+  }
   const bool in_rows = with_row_types(grad.dtype(), [&]<class T, class From>() {
     const Tensor w = contiguous(weight, dtype_of<T>::value);
     Scratch<T> turned(w.numel());

@@ -1,6 +1,9 @@
 // One walk over all (output, input, weight) triples of a convolution serves its three parts.
 #include "kernels/cpu/conv/plain.h"
 
+#include <algorithm>
+#include <vector>
+
 #include "kernels/cpu/threads.h"
 
 namespace msa::cpu {
@@ -23,6 +26,20 @@ void visit_window(const ConvShape& s, const int64_t* at, Visit&& visit) {
       }
     }
   }
+}
+
+// The input's element that one tap of the kernel meets from an output position, where there is one.
+template <class Visit>
+void visit_tap(const ConvShape& s, const int64_t* at, int64_t tap, Visit&& visit) {
+  const int64_t offsets[] = {tap / (s.kernel[1] * s.kernel[2]), tap / s.kernel[2] % s.kernel[1],
+                             tap % s.kernel[2]};
+  int64_t in = 0;
+  for (int d = 0; d < 3; ++d) {
+    const int64_t i = at[d] * s.stride[d] - s.padding[d] + offsets[d] * s.dilation[d];
+    if (i < 0 || i >= s.in[d]) return;
+    in = in * s.in[d] + i;
+  }
+  visit(in);
 }
 
 // visit(output, input, weight) offsets of one image and output channel.
@@ -66,7 +83,42 @@ void conv_part(ConvPart part, const ConvShape& s, const T* a, const T* b, T* res
   });
 }
 
+// The input's gradient of one image and group in float16: PyTorch rounds each tap's products,
+// summed over the output channels, and adds them up tap by tap in float16. `sums` holds an output
+// plane.
+void half_image_gradient(const ConvShape& s, const float* grad, const float* weight, f16* out,
+                         float* sums) {
+  const int64_t plane = s.out_plane(), taps = s.kernel_plane();
+  for (int64_t c = 0; c < s.in_channels; ++c, out += s.in_plane()) {
+    for (int64_t tap = 0; tap < taps; ++tap) {
+      std::fill_n(sums, plane, 0.0f);
+      for (int64_t o = 0; o < s.out_channels; ++o) {
+        const float factor = weight[(o * s.in_channels + c) * taps + tap];
+        const float* from = grad + o * plane;
+        for (int64_t p = 0; p < plane; ++p) sums[p] += factor * from[p];
+      }
+      const float* sum = sums;
+      int64_t at[3];
+      for (at[0] = 0; at[0] < s.out[0]; ++at[0])
+        for (at[1] = 0; at[1] < s.out[1]; ++at[1])
+          for (at[2] = 0; at[2] < s.out[2]; ++at[2], ++sum)
+            visit_tap(s, at, tap, [&](int64_t in) { out[in] = out[in] + f16(*sum); });
+    }
+  }
+}
+
 }  // namespace
+
+void half_input_gradient(const ConvShape& s, const float* grad, const float* weight, f16* out) {
+  const int64_t group_weights = s.out_channels * s.in_channels * s.kernel_plane();
+  parallel(s.batch * s.groups, 1, [&](int64_t begin, int64_t end) {
+    std::vector<float> sums(static_cast<size_t>(s.out_plane()));
+    for (int64_t unit = begin; unit < end; ++unit)
+      half_image_gradient(s, grad + unit * s.out_channels * s.out_plane(),
+                          weight + unit % s.groups * group_weights,
+                          out + unit * s.in_channels * s.in_plane(), sums.data());
+  });
+}
 
 void plain_conv(ConvPart part, const ConvShape& s, DType dtype, const void* a, const void* b,
                 void* result) {

@@ -1,4 +1,5 @@
-// Convolutions of integers and complex numbers, in plain loops: rare, so short rather than fast.
+// Convolutions of integers and complex numbers, and what float16 does its own way, in plain loops:
+// rare, so short rather than fast.
 #pragma once
 #include "kernels/cpu/conv/shape.h"
 
@@ -10,5 +11,9 @@ enum class ConvPart { Forward, InputGradient, WeightGradient };
 // input. Adds to `result`, which the caller has set. Raises for dtypes without convolution.
 void plain_conv(ConvPart part, const ConvShape& s, DType dtype, const void* a, const void* b,
                 void* result);
+
+// The input's gradient in float16, rounded as PyTorch does; adds to `out`, which the caller has
+// set.
+void half_input_gradient(const ConvShape& s, const float* grad, const float* weight, f16* out);
 
 }  // namespace msa::cpu

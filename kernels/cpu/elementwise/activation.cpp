@@ -137,6 +137,12 @@ MSA_LOOPS(log_sigmoid, Floats, []<class T>(const Scalar*) {
 MSA_LOOPS(mish, Floats, []<class T>(const Scalar*) {
   return [](V<T> x) -> V<T> { return x * sleef::tanh(sleef::log1p(sleef::exp(x))); };
 })
+MSA_LOOPS(_mish_backward, Floats, []<class T>(const Scalar*) {
+  return [](V<T> grad, V<T> x) -> V<T> {
+    V<T> t = sleef::tanh(sleef::log1p(sleef::exp(x))), s = T(1) / (T(1) + sleef::exp(-x));
+    return grad * (t + x * s * (T(1) - t * t));
+  };
+})
 
 // --- gelu
 // ------------------------------------------------------------------------------------------

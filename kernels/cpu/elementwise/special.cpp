@@ -47,6 +47,38 @@ constexpr LoopTable binary() {
   return table;
 }
 
+template <class T>
+constexpr bool kIsHalf = std::is_same_v<T, f16> || std::is_same_v<T, bf16>;
+
+template <class T>
+T rounded(double v) {
+  if constexpr (kIsHalf<T>) return T(static_cast<float>(v));
+  return static_cast<T>(v);
+}
+template <class T>
+double step(double v) {
+  return kIsHalf<T> ? static_cast<double>(rounded<T>(v)) : v;
+}
+
+template <class T>
+T next_after(T x, T y) {
+  if constexpr (kIsHalf<T>) {
+    const float from = x, to = y;
+    if (std::isnan(from) || std::isnan(to)) return std::nanf("");
+    if (from == to) return y;
+    T next = x;
+    if (from == 0) {
+      next = std::copysign(1.0f, to);
+      next.bits = static_cast<uint16_t>((next.bits & 0x8000u) | 1u);
+    } else {
+      next.bits = static_cast<uint16_t>(next.bits + ((from < to) == (from > 0) ? 1 : -1));
+    }
+    return next;
+  } else {
+    return std::nextafter(x, y);
+  }
+}
+
 }  // namespace
 
 #define MSA_TABLE(name, ...)                             \
@@ -68,6 +100,29 @@ constexpr LoopTable binary() {
   };                                                                   \
   }                                                                    \
   MSA_TABLE(name, binary<Of_##name, float, double>())
+// The same where half types round a step between, marked by step<T>(), as PyTorch does.
+#define MSA_STEPS_OF_X(name, expression) \
+  namespace {                            \
+  struct Of_##name {                     \
+    template <class T>                   \
+    T operator()(T given) const {        \
+      const double x = given;            \
+      return rounded<T>(expression);     \
+    }                                    \
+  };                                     \
+  }                                      \
+  MSA_TABLE(name, unary<Of_##name, float, double, f16, bf16>())
+#define MSA_STEPS_OF_XY(name, expression)   \
+  namespace {                               \
+  struct Of_##name {                        \
+    template <class T>                      \
+    T operator()(T first, T second) const { \
+      const double x = first, y = second;   \
+      return rounded<T>(expression);        \
+    }                                       \
+  };                                        \
+  }                                         \
+  MSA_TABLE(name, binary<Of_##name, float, double, f16, bf16>())
 // A function of the element type itself.
 #define MSA_OF_PAIR(name, expression, ...) \
   namespace {                              \
@@ -85,7 +140,7 @@ MSA_OF_X(erfinv, special::inverse_erf(x))
 MSA_OF_X(erfcx, special::scaled_erfc(x))
 MSA_OF_X(ndtri, special::inverse_normal(x))
 MSA_OF_X(log_ndtr, special::log_normal_cdf(x))
-MSA_OF_X(entr, x > 0 ? -x * std::log(x) : x == 0 ? 0.0 : x < 0 ? -HUGE_VAL : x)
+MSA_STEPS_OF_X(entr, x > 0 ? -x * step<T>(std::log(x)) : x == 0 ? 0.0 : x < 0 ? -HUGE_VAL : x)
 MSA_OF_X(i0, special::bessel_i(0, x))
 MSA_OF_X(i0e, special::scaled_bessel_i(0, x))
 MSA_OF_X(i1, special::bessel_i(1, x))
@@ -105,8 +160,8 @@ MSA_OF_XY(_polygamma, special::polygamma(static_cast<int64_t>(y), x))
 MSA_OF_XY(zeta, special::hurwitz_zeta(x, y))
 MSA_OF_XY(igamma, special::lower_gamma(x, y))
 MSA_OF_XY(igammac, special::upper_gamma(x, y))
-MSA_OF_XY(xlogy, std::isnan(y) ? y : x == 0 ? 0.0 : x * std::log(y))
-MSA_OF_XY(xlog1py, std::isnan(y) ? y : x == 0 ? 0.0 : x * std::log1p(y))
+MSA_STEPS_OF_XY(xlogy, std::isnan(y) ? y : x == 0 ? 0.0 : x * step<T>(std::log(y)))
+MSA_STEPS_OF_XY(xlog1py, std::isnan(y) ? y : x == 0 ? 0.0 : x * step<T>(std::log1p(y)))
 MSA_OF_XY(logaddexp2, x == y && std::isinf(x)
                           ? x
                           : std::fmax(x, y) + std::log1p(std::exp2(-std::fabs(x - y))) * M_LOG2E)
@@ -124,7 +179,7 @@ MSA_OF_XY(laguerre_polynomial_l, special::laguerre_l(x, y))
 MSA_OF_XY(legendre_polynomial_p, special::legendre_p(x, y))
 
 #define MSA_SIGNED uint8_t, int8_t, int16_t, int32_t, int64_t
-MSA_OF_PAIR(nextafter, std::nextafter(x, y), float, double)
+MSA_OF_PAIR(nextafter, next_after(x, y), float, double, f16, bf16)
 MSA_OF_PAIR(copysign, std::copysign(x, y), float, double)
 MSA_OF_PAIR(heaviside, x == T(0) ? y : static_cast<T>(x > T(0)), bool, MSA_SIGNED, float, double)
 MSA_OF_PAIR(gcd, static_cast<T>(std::gcd(x, y)), MSA_SIGNED)

@@ -196,6 +196,10 @@ void index_add(const Tensor& input, int64_t dim, const Tensor& index, const Tens
                const Scalar& alpha, Tensor& out0) {
   check_no_repeats("index_add_", out0);
   check_no_overlap("index_add_", out0, source);
+  if (is_half(input.dtype()))
+    return cpu::add_in_float(input, source, out0, [&](const Tensor& from, Tensor& to) {
+      index_add(to, dim, index, from, alpha, to);
+    });
   if (input.impl() != out0.impl()) cpu::copy_into(out0, input);
   Tensor target = as_vector(out0), from = as_vector(source);
   TensorList indices = along(wrap_dim(dim, input.dim()), as_vector(index));

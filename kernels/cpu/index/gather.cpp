@@ -123,6 +123,10 @@ void scatter_add(const Tensor& input, int64_t dim, const Tensor& index, const Te
                  Tensor& out0) {
   check_no_repeats("scatter_add_", out0);
   check_no_overlap("scatter_add_", out0, src);
+  if (is_half(input.dtype()))
+    return cpu::add_in_float(input, src, out0, [&](const Tensor& from, Tensor& to) {
+      scatter_add(to, dim, index, from, to);
+    });
   start_from(input, out0);
   if (index.numel() == 0) return;
   cpu::for_dtype(input.dtype(), [&]<class T>(T) {

@@ -3,7 +3,7 @@
 #pragma once
 #include <vector>
 
-#include "core/tensor/tensor.h"
+#include "kernels/cpu/contiguous.h"
 
 namespace msa::cpu {
 
@@ -42,6 +42,14 @@ void for_dtype(DType dtype, F&& f) {
     case DType::Count:
       break;
   }
+}
+
+// Half types are added up as float and rounded once: add(source, sum) gets both in float.
+template <class F>
+void add_in_float(const Tensor& input, const Tensor& source, Tensor& out, F&& add) {
+  Tensor sum = copied(input, DType::F32);
+  add(copied(source, DType::F32), sum);
+  copy_into(out, sum);
 }
 
 // a + b as an element of the type: bool adds as "or", halves through float.

@@ -71,32 +71,58 @@ void frexp(const Tensor& input, Tensor& out0, Tensor& out1) {
   cpu::copy_into(out1, exponents);
 }
 
-// The running log(sum(exp)): the largest value so far, and the sum of exponentials relative to it.
-void logcumsumexp(const Tensor& input, int64_t dim, Tensor& out0) {
-  if (input.numel() == 0) return;
-  MSA_REQUIRE(!is_complex(input.dtype()), NotImplemented, "logcumsumexp: not implemented for ",
-              input.dtype());
+namespace {
+
+// The largest value so far, and the sum of exponentials relative to it.
+struct RealLogSum {
+  double top = -HUGE_VAL, sum = 0;
+  double add(double v) {
+    if (v > top) {
+      sum = sum == 0 ? 1 : sum * std::exp(top - v) + 1;
+      top = v;
+    } else if (v != -HUGE_VAL || top != top) {
+      sum += v == top ? 1 : std::exp(v - top);
+    }
+    return sum == 0 ? -HUGE_VAL : top + std::log(sum);
+  }
+};
+
+// From value to value, so that angles go on past pi as PyTorch's do.
+struct ComplexLogSum {
+  c128 total{-HUGE_VAL, 0};
+  c128 add(c128 v) {
+    const bool later = total.real() < v.real();
+    const c128 low = later ? total : v, high = later ? v : total;
+    if (std::isnan(std::abs(v)) || std::isnan(std::abs(total))) return total = {NAN, NAN};
+    if (std::isinf(high.real()) && low.real() == high.real())
+      return total = high.real() < 0 ? low : std::log(std::exp(low) + std::exp(high));
+    const c128 e = std::exp(low - high);
+    return total = high + c128(0.5 * std::log1p(e.real() * (2 + e.real()) + e.imag() * e.imag()),
+                               std::atan2(e.imag(), 1 + e.real()));
+  }
+};
+
+template <class T, class LogSum>
+void running_log_sum(const Tensor& input, int64_t dim, const Tensor& result) {
   int64_t d = wrap_dim(dim, input.dim()), n = input.dim() ? input.sizes()[d] : 1, inner = 1;
   for (int64_t i = d + 1; i < input.dim(); ++i) inner *= input.sizes()[i];
-  Tensor in = cpu::contiguous(input, DType::F64);
-  cpu::fill_contiguous(out0, DType::F64, [&](const Tensor& out) {
+  const Tensor in = cpu::contiguous(input, dtype_of<T>::value);
+  cpu::fill_contiguous(result, dtype_of<T>::value, [&](const Tensor& out) {
     for (int64_t line = 0; line < in.numel() / n; ++line) {
-      int64_t start = line / inner * inner * n + line % inner;
-      const double* from = in.data<double>() + start;
-      double* to = out.data<double>() + start;
-      double top = -HUGE_VAL, sum = 0;
-      for (int64_t i = 0; i < n * inner; i += inner) {
-        double v = from[i];
-        if (v > top) {
-          sum = sum == 0 ? 1 : sum * std::exp(top - v) + 1;
-          top = v;
-        } else if (v != -HUGE_VAL || top != top) {
-          sum += v == top ? 1 : std::exp(v - top);
-        }
-        to[i] = sum == 0 ? -HUGE_VAL : top + std::log(sum);
-      }
+      const int64_t start = line / inner * inner * n + line % inner;
+      LogSum sum;
+      for (int64_t i = start; i < start + n * inner; i += inner)
+        out.data<T>()[i] = sum.add(in.data<T>()[i]);
     }
   });
+}
+
+}  // namespace
+
+void logcumsumexp(const Tensor& input, int64_t dim, Tensor& out0) {
+  if (input.numel() == 0) return;
+  is_complex(input.dtype()) ? running_log_sum<c128, ComplexLogSum>(input, dim, out0)
+                            : running_log_sum<double, RealLogSum>(input, dim, out0);
 }
 
 }  // namespace msa::kernels

@@ -64,6 +64,7 @@ PoolShape adaptive_shape(DimsView in, DimsView out, size_t spatial) {
   shape.planes = product(in.first(lead));
   for (size_t d = 0; d < spatial; ++d)
     shape.axes[3 - spatial + d] = adaptive_axis(in[lead + d], out[lead + d]);
+  shape.divides_by_axis = true;
   return shape;
 }
 

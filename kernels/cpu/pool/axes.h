@@ -17,7 +17,8 @@ struct PoolAxis {
 struct PoolShape {
   int64_t planes;
   PoolAxis axes[3];
-  int64_t divisor = 0;  // 0: the product of the axes' counts
+  int64_t divisor = 0;           // 0: the product of the axes' counts
+  bool divides_by_axis = false;  // by one count after the other: adaptive pooling rounds so
 
   int64_t in_plane() const { return axes[0].in * axes[1].in * axes[2].in; }
   int64_t out_plane() const { return axes[0].out * axes[1].out * axes[2].out; }

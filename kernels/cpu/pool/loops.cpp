@@ -12,6 +12,13 @@ namespace msa::cpu {
     static const PoolLoops<T>* const chosen = MSA_CHOOSE(pool_loops_of<T>); \
     return *chosen;                                                         \
   }
+#define MSA_POOL_LOOPS_BASE(T)          \
+  template <>                           \
+  const PoolLoops<T>& pool_loops<T>() { \
+    return base::pool_loops_of<T>;      \
+  }
+MSA_POOL_LOOPS_BASE(f16)
+MSA_POOL_LOOPS_BASE(bf16)
 MSA_POOL_LOOPS(float)
 MSA_POOL_LOOPS(double)
 MSA_POOL_LOOPS(uint8_t)
@@ -83,10 +90,12 @@ template <class T>
 inline T divided(T sum, int64_t by) {
   return static_cast<T>(sum / static_cast<T>(by));
 }
-inline int64_t divisor(const PoolShape& s, int64_t oz, int64_t oy, int64_t ox) {
-  return s.divisor
-             ? s.divisor
-             : (&s.axes[0].count[0])[oz] * (&s.axes[1].count[0])[oy] * (&s.axes[2].count[0])[ox];
+template <class T>
+inline T averaged(const PoolShape& s, T sum, int64_t oz, int64_t oy, int64_t ox) {
+  if (s.divisor) return divided(sum, s.divisor);
+  const int64_t z = (&s.axes[0].count[0])[oz], y = (&s.axes[1].count[0])[oy],
+                x = (&s.axes[2].count[0])[ox];
+  return s.divides_by_axis ? divided(divided(divided(sum, z), y), x) : divided(sum, z * y * x);
 }
 
 template <class T>
@@ -112,7 +121,7 @@ void average(const PoolShape& s, const T* in, T* out) {
         }
         edge(ax.whole_end, ax.out);
       });
-      for (int64_t ox = 0; ox < ax.out; ++ox) out[ox] = divided(out[ox], divisor(s, oz, oy, ox));
+      for (int64_t ox = 0; ox < ax.out; ++ox) out[ox] = averaged(s, out[ox], oz, oy, ox);
     }
   }
 }
@@ -124,7 +133,7 @@ void average_backward(const PoolShape& s, const T* grad, T* out) {
   for (int64_t oz = 0; oz < s.axes[0].out; ++oz) {
     for (int64_t oy = 0; oy < s.axes[1].out; ++oy, grad += ax.out) {
       for (int64_t ox = 0; ox < ax.out; ++ox) {
-        const T share = divided(grad[ox], divisor(s, oz, oy, ox));
+        const T share = averaged(s, grad[ox], oz, oy, ox);
         each_row(s, oz, oy, [&](int64_t row) {
           for (int64_t x = xb[ox]; x < xe[ox]; ++x)
             out[row + x] = static_cast<T>(out[row + x] + share);

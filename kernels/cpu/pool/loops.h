@@ -12,7 +12,8 @@ struct PoolLoops {
   void (*average_backward)(const PoolShape& shape, const T* grad, T* out);
 };
 
-// Floats, and the integers that PyTorch pools; other types have none.
+// Floats, halves (not vectorized: for what rounds at each step), and the integers that PyTorch
+// pools; other types have none.
 template <class T>
 const PoolLoops<T>& pool_loops();
 

@@ -10,10 +10,12 @@ namespace {
 
 using cpu::PoolShape;
 
-// Half types are pooled as float.
+enum class Halves { AsFloat, InSteps };
+
+// Half types are pooled as float, or rounded at each addition where PyTorch does that.
 template <class F>
-void with_type(const char* op, DType dtype, F&& f) {
-  switch (opmath(dtype)) {
+void with_type(const char* op, DType dtype, F&& f, Halves halves = Halves::AsFloat) {
+  switch (halves == Halves::AsFloat ? opmath(dtype) : dtype) {
 #define MSA_CASE(E, T) \
   case DType::E:       \
     return f.template operator()<T>();
@@ -22,6 +24,8 @@ void with_type(const char* op, DType dtype, F&& f) {
     MSA_CASE(I16, int16_t)
     MSA_CASE(I32, int32_t)
     MSA_CASE(I64, int64_t)
+    MSA_CASE(F16, f16)
+    MSA_CASE(BF16, bf16)
     MSA_CASE(F32, float)
     MSA_CASE(F64, double)
 #undef MSA_CASE
@@ -60,9 +64,10 @@ void max_pool(const char* op, const PoolShape& s, const Tensor& input, const Ten
   });
 }
 
-void average(const PoolShape& s, const Tensor& input, const Tensor& out) {
+void average(const PoolShape& s, const Tensor& input, const Tensor& out,
+             Halves halves = Halves::AsFloat) {
   if (out.numel() == 0) return;
-  with_type("avg_pool", input.dtype(), [&]<class T>() {
+  const auto run = [&]<class T>() {
     const Tensor in = cpu::contiguous(input, dtype_of<T>::value);
     const auto& loops = cpu::pool_loops<T>();
     cpu::fill_contiguous(out, dtype_of<T>::value, [&](const Tensor& to) {
@@ -70,12 +75,13 @@ void average(const PoolShape& s, const Tensor& input, const Tensor& out) {
         loops.average(s, from + p * s.in_plane(), into + p * s.out_plane());
       });
     });
-  });
+  };
+  with_type("avg_pool", input.dtype(), run, halves);
 }
 
 void average_backward(const PoolShape& s, const Tensor& grad, const Tensor& out) {
   if (out.numel() == 0) return;
-  with_type("avg_pool", grad.dtype(), [&]<class T>() {
+  const auto run = [&]<class T>() {
     const Tensor g = cpu::contiguous(grad, dtype_of<T>::value);
     const auto& loops = cpu::pool_loops<T>();
     cpu::fill_contiguous(out, dtype_of<T>::value, [&](const Tensor& to) {
@@ -84,7 +90,8 @@ void average_backward(const PoolShape& s, const Tensor& grad, const Tensor& out)
         loops.average_backward(s, from + p * s.out_plane(), into + p * s.in_plane());
       });
     });
-  });
+  };
+  with_type("avg_pool", grad.dtype(), run, Halves::InSteps);
 }
 
 // Planes of the pooled dimensions: how many, and their elements on both sides.
@@ -174,7 +181,8 @@ void _avg_pool_backward(const Tensor& grad_output, const Dims& input_size, const
 }
 
 void _adaptive_avg_pool(const Tensor& input, const Dims& output_size, Tensor& out) {
-  average(cpu::adaptive_shape(input.sizes(), out.sizes(), output_size.size()), input, out);
+  average(cpu::adaptive_shape(input.sizes(), out.sizes(), output_size.size()), input, out,
+          output_size.size() == 3 ? Halves::InSteps : Halves::AsFloat);
 }
 
 void _adaptive_avg_pool_backward(const Tensor& grad_output, const Dims& input_size,

@@ -64,11 +64,13 @@ inline void row(const T* x, T* y, int64_t n) {
 }
 
 template <class T>
-inline void log_row(const T* x, T* y, int64_t n) {
+inline void log_row(const T* x, T* y, int64_t n, T (*rounded)(T)) {
   const T most = row_max(x, n);
-  const T sum = row_sum<T>(
+  T sum = row_sum<T>(
       n, [&](int64_t i, int lanes) { return sleef::exp(load_lanes(x + i, lanes) - most); });
-  const T log_sum = sleef::log(splat(sum))[0];
+  if (rounded) sum = rounded(sum);
+  T log_sum = sleef::log(splat(sum))[0];
+  if (rounded) log_sum = rounded(log_sum);
   by_lanes<T>(n, [&](int64_t i, int lanes) {
     store_lanes(y + i, load_lanes(x + i, lanes) - most - log_sum, lanes);
   });
@@ -169,7 +171,7 @@ void forward(const SoftmaxBlocks<T>& b) {
 template <class T>
 void log_forward(const SoftmaxBlocks<T>& b) {
   each(
-      b, [&](int64_t at) { log_row(b.first + at, b.out + at, b.n); },
+      b, [&](int64_t at) { log_row(b.first + at, b.out + at, b.n, b.rounded); },
       [&](const Columns<T>& c, int64_t at) { log_columns(c, b.first + at, b.out + at); });
 }
 template <class T>

@@ -12,6 +12,8 @@ struct SoftmaxBlocks {
   const T* first;   // input, or the output's gradient
   const T* second;  // the output, for gradients
   T* out;
+  // What a row's sum and its logarithm are rounded to on the way; null: nothing.
+  T (*rounded)(T) = nullptr;
 };
 
 template <class T>

@@ -14,9 +14,9 @@ using LoopMember = typename cpu::SoftmaxLoops<T>::Loop cpu::SoftmaxLoops<T>::*;
 // Rows go to threads; one exponential is worth some ten cheap operations.
 template <class T>
 void run(LoopMember<T> loop, const Tensor& first, const Tensor* second, int64_t dim,
-         const Tensor& out) {
+         const Tensor& out, T (*rounded)(T) = nullptr) {
   cpu::SoftmaxBlocks<T> all{
-      1, 1, 1, first.data<T>(), second ? second->data<T>() : nullptr, out.data<T>()};
+      1, 1, 1, first.data<T>(), second ? second->data<T>() : nullptr, out.data<T>(), rounded};
   const int64_t at = first.dim() ? wrap_dim(dim, first.dim()) : 0;
   for (int64_t d = 0; d < first.dim(); ++d)
     (d < at ? all.outer : d == at ? all.n : all.inner) *= first.sizes()[static_cast<size_t>(d)];
@@ -34,6 +34,15 @@ void run(LoopMember<T> loop, const Tensor& first, const Tensor* second, int64_t 
                 });
 }
 
+// PyTorch keeps the sums of log_softmax's rows in the result's type.
+template <class Half>
+float rounded(float v) {
+  return Half(v);
+}
+float (*rounding_of(DType dtype))(float) {
+  return dtype == DType::F16 ? rounded<f16> : dtype == DType::BF16 ? rounded<bf16> : nullptr;
+}
+
 // `out`'s dtype decides what is computed in; operands of other dtypes are converted first.
 void softmax_like(const char* op, LoopMember<float> f32, LoopMember<double> f64,
                   const Tensor& first, const Tensor* second, int64_t dim, const Tensor& out) {
@@ -43,8 +52,9 @@ void softmax_like(const char* op, LoopMember<float> f32, LoopMember<double> f64,
   const Tensor a = cpu::contiguous(first, compute),
                b = second ? cpu::contiguous(*second, compute) : Tensor();
   cpu::fill_contiguous(out, compute, [&](const Tensor& target) {
-    compute == DType::F32 ? run<float>(f32, a, second ? &b : nullptr, dim, target)
-                          : run<double>(f64, a, second ? &b : nullptr, dim, target);
+    compute == DType::F32
+        ? run<float>(f32, a, second ? &b : nullptr, dim, target, rounding_of(out.dtype()))
+        : run<double>(f64, a, second ? &b : nullptr, dim, target);
   });
 }
 

@@ -1,0 +1,166 @@
+"""The same numbers as PyTorch where several are defensible: roundings of halves, ties, fractions for integers."""
+
+from __future__ import annotations
+
+import math
+from types import SimpleNamespace
+
+import pytest
+
+import ms_adapter.pytorch as ours
+
+torch = pytest.importorskip("torch")
+HALVES = ["float16", "bfloat16"]
+
+
+def inputs(lib, dtype: str) -> SimpleNamespace:
+    """Equal tensors under both: x positive, u in (0, 1), v of both signs, small m and images."""
+    generator = torch.Generator().manual_seed(5)
+    made = {
+        "x": torch.rand(512, generator=generator) * 5 + 0.01,
+        "u": torch.rand(512, generator=generator) * 0.9 + 0.05,
+        "v": torch.randn(512, generator=generator),
+        "m": torch.randn(20, 20, generator=generator),
+        "b": torch.randn(3, 20, 20, generator=generator),
+        "image": torch.randn(1, 2, 8, 8, generator=generator),
+        "weight": torch.randn(2, 3, 3, 3, generator=generator),
+    }
+    values = {name: t.to(getattr(torch, dtype)).float().tolist() for name, t in made.items()}
+    return SimpleNamespace(
+        **{name: lib.tensor(rows, dtype=getattr(lib, dtype)) for name, rows in values.items()}
+    )
+
+
+def same(got: list, want: list) -> bool:
+    """Equal numbers, NaN where NaN is."""
+    if isinstance(want, list):
+        return len(got) == len(want) and all(map(same, got, want))
+    return got == want or (math.isnan(got) and math.isnan(want))
+
+
+# Bit for bit: each rounds between its steps, or does not, as PyTorch's kernel does.
+FORWARD = {
+    "sinc": lambda t, i: t.sinc(i.v),
+    "xlogy": lambda t, i: t.xlogy(i.v, i.u),
+    "xlog1py": lambda t, i: t.special.xlog1py(i.v, i.u),
+    "entr": lambda t, i: t.special.entr(i.x),
+    "nextafter": lambda t, i: t.nextafter(i.v, i.x),
+    "nextafter_from_zero": lambda t, i: t.nextafter(i.v * 0, i.v),
+    "div_trunc": lambda t, i: t.div(i.x, i.u, rounding_mode="trunc"),
+    "log_softmax_of_rows": lambda t, i: t.log_softmax(i.m, 1),
+    "log_softmax_of_columns": lambda t, i: t.log_softmax(i.m, 0),
+    "logsumexp": lambda t, i: t.logsumexp(i.m, 1),
+    "index_add": lambda t, i: t.zeros_like(i.m).index_add(0, t.arange(20) % 3, i.m),
+    "scatter_add": lambda t, i: t.zeros_like(i.m).scatter_add(1, t.arange(400).view(20, 20) % 3, i.m),
+    "addr": lambda t, i: t.addr(i.m, i.v[:20], i.x[:20], beta=0.6, alpha=0.2),
+    "addbmm": lambda t, i: t.addbmm(i.m, i.b, i.b, beta=0.6, alpha=0.2),
+    "histc": lambda t, i: t.histc(i.v, 50, -2, 2),
+    "renorm": lambda t, i: t.renorm(i.m, 2, 0, 0.5),
+    "adaptive_avg_pool3d": lambda t, i: t.nn.functional.adaptive_avg_pool3d(i.image, (1, 5, 3)),
+    "number_first": lambda t, i: 0.3 * i.v,
+}
+
+
+@pytest.mark.parametrize("dtype", HALVES)
+@pytest.mark.parametrize("name", FORWARD)
+def test_halves_round_where_pytorch_rounds(name, dtype):
+    want, got = (FORWARD[name](lib, inputs(lib, dtype)) for lib in (torch, ours))
+    assert str(got.dtype) == str(want.dtype)
+    assert same(got.float().tolist(), want.float().tolist())
+
+
+# Of a function of two operands that require gradients.
+GRADIENTS = {
+    "erf": lambda t, i: t.erf(i.v),
+    "rsqrt": lambda t, i: t.rsqrt(i.x),
+    "atan2": lambda t, i: t.atan2(i.v, i.x),
+    "hypot": lambda t, i: t.hypot(i.v, i.x),
+    "xlogy": lambda t, i: t.xlogy(i.v, i.x),
+    "fmod": lambda t, i: t.fmod(i.v, i.x),
+    "ldexp": lambda t, i: t.ldexp(i.v, i.x),
+    "addcdiv": lambda t, i: t.addcdiv(i.v, i.v, i.x, value=3.14),
+    "lerp": lambda t, i: t.lerp(i.v, i.x, 0.3),
+    "nextafter": lambda t, i: t.nextafter(i.v, i.x),
+    "logsumexp": lambda t, i: t.logsumexp(i.m, 1),
+    "renorm": lambda t, i: t.renorm(i.m, 2, 0, 0.5),
+    "unfold": lambda t, i: i.v.unfold(0, 3, 1),
+    "index_select": lambda t, i: t.index_select(i.m, 1, t.tensor([2, 1, 2, 2])),
+    "avg_pool2d": lambda t, i: t.nn.functional.avg_pool2d(i.image, 3, 1, 1),
+    "adaptive_avg_pool2d": lambda t, i: t.nn.functional.adaptive_avg_pool2d(i.image, (5, 3)),
+    "conv_transpose2d": lambda t, i: t.nn.functional.conv_transpose2d(i.image, i.weight),
+}
+
+
+def gradients(lib, call, dtype: str) -> list[list]:
+    """Of every operand, for the same cotangents under both."""
+    i = inputs(lib, dtype)
+    for t in vars(i).values():
+        t.requires_grad_()
+    out = call(lib, i)
+    cotangents = torch.randn(out.shape, generator=torch.Generator().manual_seed(6))
+    out.backward(lib.tensor(cotangents.tolist()).to(out.dtype))
+    return [t.grad.float().tolist() for t in vars(i).values() if t.grad is not None]
+
+
+@pytest.mark.parametrize("dtype", HALVES)
+@pytest.mark.parametrize("name", GRADIENTS)
+def test_gradients_of_halves_round_where_pytorchs_do(name, dtype):
+    want, got = (gradients(lib, GRADIENTS[name], dtype) for lib in (torch, ours))
+    assert got and same(got, want)
+
+
+# --- ties ----------------------------------------------------------------------------------------
+TIES = {
+    "sort": lambda t, x: t.sort(x)[1],
+    "sort_descending": lambda t, x: t.sort(x, descending=True)[1],
+    "sort_stable": lambda t, x: t.sort(x, stable=True)[1],
+    "argsort": lambda t, x: t.argsort(x),
+    "topk_few": lambda t, x: t.topk(x, 3)[1],
+    "topk_smallest": lambda t, x: t.topk(x, 3, largest=False)[1],
+    "topk_many": lambda t, x: t.topk(x, min(40, len(x)))[1],
+    "topk_unsorted": lambda t, x: t.topk(x, 5, sorted=False)[1],
+    "kthvalue": lambda t, x: t.kthvalue(x, 4)[1],
+    "median": lambda t, x: t.median(x, 0)[1],
+    "mode": lambda t, x: t.mode(x)[1],
+}
+
+
+@pytest.mark.parametrize("dtype", ["int64", "float32", "bfloat16"])
+@pytest.mark.parametrize("name", TIES)
+def test_of_equal_elements_the_same_one_is_found(name, dtype):
+    for n in (5, 16, 17, 60, 1000):
+        numbers = torch.randint(0, 7, (n,), generator=torch.Generator().manual_seed(n)).tolist()
+        want, got = (TIES[name](lib, lib.tensor(numbers, dtype=getattr(lib, dtype))) for lib in (torch, ours))
+        assert got.tolist() == want.tolist(), n
+
+
+# --- other types ---------------------------------------------------------------------------------
+CALLS = [
+    "t.arange(-0.9, 2.1, 2.0, dtype=t.int64)",
+    "t.arange(0.1, 3.7, 1, dtype=t.int64)",
+    "t.arange(0.1, 3.7, 1, dtype=t.int32)",
+    "t.logspace(0, 1.2, 4, 5.0, dtype=t.int64)",
+    "t.tensor(True).sum_to_size([])",
+    "t.tensor([True, True]).sum_to_size([2])",
+    "t.addr(t.ones(2, 2, dtype=t.bool), t.ones(2, dtype=t.bool), t.ones(2, dtype=t.bool), beta=3, alpha=2)",
+    "t.addbmm(t.ones(2, 2, dtype=t.int64), *[t.ones(3, 2, 2, dtype=t.int64)] * 2, beta=0.6, alpha=1.2)",
+    "t.as_strided_scatter(t.zeros(3, 6)[:, ::2], t.ones(2, 2), (2, 2), (1, 2), 1)",
+    "t.logcumsumexp(t.tensor([1 + 7j, 2 - 1j, 0.5j, -3 + 4j]), 0)",
+]
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_results_of_other_types(call):
+    want, got = (eval(call, {"t": lib}) for lib in (torch, ours))
+    assert str(got.dtype) == str(want.dtype)
+    assert torch.allclose(torch.tensor(got.tolist()), torch.tensor(want.tolist()))
+
+
+def test_cumprod_through_zeros():
+    rows = [[2.0, 3.0, 0.0, 4.0, 0.0, 5.0], [0.0, 1.0, 2.0, 3.0, 4.0, 5.0], [1.5, 2.0, 3.0, 4.0, 5.0, 6.0]]
+    grads = []
+    for lib in (torch, ours):
+        x = lib.tensor(rows, requires_grad=True)
+        x.cumprod(1).backward(lib.tensor(rows) + 1)
+        grads.append(torch.tensor(x.grad.tolist()))
+    assert torch.allclose(*grads)
