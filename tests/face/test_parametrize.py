@@ -13,7 +13,7 @@ def fill(t, module):
     with t.no_grad():
         for i, tensor in enumerate([*module.parameters(), *module.buffers()]):
             values = t.arange(tensor.numel(), dtype=t.float64).reshape(tensor.shape)
-            tensor.copy_((values + i + 1).sin())
+            tensor.copy_(((values + i + 1) ** 2 * 0.37).sin())  # of full rank
     return module
 
 
@@ -266,7 +266,8 @@ def test_orthogonal(nearly, kind, shape, trivial):
         long = layer.weight.mT if layer.weight.size(0) < layer.weight.size(1) else layer.weight
         assert (long.mT @ long - t.eye(long.size(1), dtype=t.float64)).abs().max() < 1e-10
         with t.no_grad():
-            layer.parametrizations.weight.original.add_(0.1)
+            original = layer.parametrizations.weight.original
+            original.add_(t.ones_like(original).tril(-1), alpha=0.1)
         layer.weight.sin().sum().backward()
         return (
             list(layer.state_dict()),

@@ -94,9 +94,10 @@ class _Orthogonal(Module):
                 "It is not possible to assign to the matrix exponential or the Cayley parametrizations when "
                 "use_trivialization=False."
             )
-        a, _tau = torch.geqrf(q)
-        a.diagonal(dim1=-2, dim2=-1).sign_()
-        a.diagonal(dim1=-2, dim2=-1)[a.diagonal(dim1=-2, dim2=-1) == 0.0] = 1.0
+        a, tau = torch.geqrf(q)
+        signs = a.diagonal(dim1=-2, dim2=-1)
+        signs.sign_()
+        signs[tau == 0.0] *= -1  # no reflection there, but forward makes one
         return a
 
     @staticmethod
