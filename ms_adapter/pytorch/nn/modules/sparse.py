@@ -10,7 +10,51 @@ from .module import Module
 __all__ = ["Embedding", "EmbeddingBag"]
 
 
-class Embedding(Module):
+class _Table(Module):
+    """What both kinds of embedding share: the table and how its rows are limited and counted."""
+
+    def _set_table(
+        self, rows, columns, padding_idx, max_norm, norm_type, scale_grad_by_freq, table, frozen, place
+    ):
+        if padding_idx is not None:
+            if not -rows <= padding_idx < rows:
+                raise AssertionError("padding_idx must be within num_embeddings")
+            padding_idx += rows if padding_idx < 0 else 0
+        self.num_embeddings = rows
+        self.embedding_dim = columns
+        self.padding_idx = padding_idx
+        self.max_norm = max_norm
+        self.norm_type = norm_type
+        self.scale_grad_by_freq = scale_grad_by_freq
+        if table is not None and list(table.shape) != [rows, columns]:
+            raise AssertionError("Shape of weight does not match num_embeddings and embedding_dim")
+        self.weight = Parameter(torch.empty((rows, columns), **place) if table is None else table, not frozen)
+        if table is None:
+            self.reset_parameters()
+
+    def reset_parameters(self):
+        """Draw the table from the standard normal distribution; the padding row is zero."""
+        init.normal_(self.weight)
+        self._fill_padding_idx_with_zero()
+
+    def _fill_padding_idx_with_zero(self):
+        if self.padding_idx is not None:
+            with torch.no_grad():
+                self.weight[self.padding_idx].fill_(0)
+
+    def _unusual(self):
+        """The representation's parts for options that are not the usual ones."""
+        parts = []
+        if self.max_norm is not None:
+            parts.append(f"max_norm={self.max_norm}")
+        if self.norm_type != 2:
+            parts.append(f"norm_type={self.norm_type}")
+        if self.scale_grad_by_freq is not False:
+            parts.append(f"scale_grad_by_freq={self.scale_grad_by_freq}")
+        return parts
+
+
+class Embedding(_Table):
     """A table of ``num_embeddings`` rows of ``embedding_dim`` numbers, looked up by integer tensors of any
     shape.
 
@@ -44,35 +88,9 @@ class Embedding(Module):
         dtype=None,
     ):
         super().__init__()
-        if padding_idx is not None:
-            if not -num_embeddings <= padding_idx < num_embeddings:
-                raise AssertionError("Padding_idx must be within num_embeddings")
-            padding_idx += num_embeddings if padding_idx < 0 else 0
-        self.num_embeddings = num_embeddings
-        self.embedding_dim = embedding_dim
-        self.padding_idx = padding_idx
-        self.max_norm = max_norm
-        self.norm_type = norm_type
-        self.scale_grad_by_freq = scale_grad_by_freq
-        if _weight is None:
-            table = torch.empty((num_embeddings, embedding_dim), device=device, dtype=dtype)
-            self.weight = Parameter(table, requires_grad=not _freeze)
-            self.reset_parameters()
-        else:
-            if list(_weight.shape) != [num_embeddings, embedding_dim]:
-                raise AssertionError("Shape of weight does not match num_embeddings and embedding_dim")
-            self.weight = Parameter(_weight, requires_grad=not _freeze)
+        options = (padding_idx, max_norm, norm_type, scale_grad_by_freq, _weight, _freeze)
+        self._set_table(num_embeddings, embedding_dim, *options, {"device": device, "dtype": dtype})
         self.sparse = sparse
-
-    def reset_parameters(self):
-        """Draw the table from the standard normal distribution; the padding row is zero."""
-        init.normal_(self.weight)
-        self._fill_padding_idx_with_zero()
-
-    def _fill_padding_idx_with_zero(self):
-        if self.padding_idx is not None:
-            with torch.no_grad():
-                self.weight[self.padding_idx].fill_(0)
 
     def forward(self, input):
         return F.embedding(
@@ -86,18 +104,11 @@ class Embedding(Module):
         )
 
     def extra_repr(self):
-        parts = [f"{self.num_embeddings}, {self.embedding_dim}"]
-        if self.padding_idx is not None:
-            parts.append(f"padding_idx={self.padding_idx}")
-        if self.max_norm is not None:
-            parts.append(f"max_norm={self.max_norm}")
-        if self.norm_type != 2:
-            parts.append(f"norm_type={self.norm_type}")
-        if self.scale_grad_by_freq is not False:
-            parts.append(f"scale_grad_by_freq={self.scale_grad_by_freq}")
-        if self.sparse is not False:
-            parts.append("sparse=True")
-        return ", ".join(parts)
+        padding = [] if self.padding_idx is None else [f"padding_idx={self.padding_idx}"]
+        sparse = ["sparse=True"] if self.sparse is not False else []
+        return ", ".join(
+            [f"{self.num_embeddings}, {self.embedding_dim}", *padding, *self._unusual(), *sparse]
+        )
 
     @classmethod
     def from_pretrained(
@@ -127,7 +138,7 @@ class Embedding(Module):
         )
 
 
-class EmbeddingBag(Module):
+class EmbeddingBag(_Table):
     """The sum, mean or largest of the rows of a table that each bag of indices names.
 
     >>> import ms_adapter.pytorch as torch
@@ -163,29 +174,11 @@ class EmbeddingBag(Module):
         dtype=None,
     ):
         super().__init__()
-        self.num_embeddings = num_embeddings
-        self.embedding_dim = embedding_dim
-        self.max_norm = max_norm
-        self.norm_type = norm_type
-        self.scale_grad_by_freq = scale_grad_by_freq
-        if padding_idx is not None:
-            if not -num_embeddings <= padding_idx < num_embeddings:
-                raise AssertionError("padding_idx must be within num_embeddings")
-            padding_idx += num_embeddings if padding_idx < 0 else 0
-        self.padding_idx = padding_idx
-        if _weight is None:
-            self.weight = Parameter(torch.empty((num_embeddings, embedding_dim), device=device, dtype=dtype))
-            self.reset_parameters()
-        else:
-            if list(_weight.shape) != [num_embeddings, embedding_dim]:
-                raise AssertionError("Shape of weight does not match num_embeddings and embedding_dim")
-            self.weight = Parameter(_weight)
+        options = (padding_idx, max_norm, norm_type, scale_grad_by_freq, _weight, False)
+        self._set_table(num_embeddings, embedding_dim, *options, {"device": device, "dtype": dtype})
         self.mode = mode
         self.sparse = sparse
         self.include_last_offset = include_last_offset
-
-    reset_parameters = Embedding.reset_parameters
-    _fill_padding_idx_with_zero = Embedding._fill_padding_idx_with_zero
 
     def forward(self, input, offsets=None, per_sample_weights=None):
         return F.embedding_bag(
@@ -203,14 +196,7 @@ class EmbeddingBag(Module):
         )
 
     def extra_repr(self):
-        parts = [f"{self.num_embeddings}, {self.embedding_dim}"]
-        if self.max_norm is not None:
-            parts.append(f"max_norm={self.max_norm}")
-        if self.norm_type != 2:
-            parts.append(f"norm_type={self.norm_type}")
-        if self.scale_grad_by_freq is not False:
-            parts.append(f"scale_grad_by_freq={self.scale_grad_by_freq}")
-        parts.append(f"mode={self.mode!r}")
+        parts = [f"{self.num_embeddings}, {self.embedding_dim}", *self._unusual(), f"mode={self.mode!r}"]
         if self.padding_idx is not None:
             parts.append(f"padding_idx={self.padding_idx}")
         return ", ".join(parts)

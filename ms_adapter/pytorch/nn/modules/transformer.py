@@ -43,19 +43,34 @@ class _Layer(Module):
 
     __constants__ = ["norm_first"]
 
-    def _build(self, attentions, d_model, nhead, options, bias, device, dtype):
-        dim_feedforward, dropout, activation, eps, batch_first, norm_first = options
+    _attentions = ()  # the names of the attention blocks
+
+    def __init__(
+        self,
+        d_model,
+        nhead,
+        dim_feedforward=2048,
+        dropout=0.1,
+        activation=F.relu,
+        layer_norm_eps=1e-05,
+        batch_first=False,
+        norm_first=False,
+        bias=True,
+        device=None,
+        dtype=None,
+    ):
+        super().__init__()
         place = {"device": device, "dtype": dtype}
-        for name in attentions:
+        for name in self._attentions:
             attention = MultiheadAttention(d_model, nhead, dropout, bias, batch_first=batch_first, **place)
             setattr(self, name, attention)
         self.linear1 = Linear(d_model, dim_feedforward, bias=bias, **place)
         self.dropout = Dropout(dropout)
         self.linear2 = Linear(dim_feedforward, d_model, bias=bias, **place)
         self.norm_first = norm_first
-        count = len(attentions) + 1
+        count = len(self._attentions) + 1
         for i in range(1, count + 1):
-            setattr(self, f"norm{i}", LayerNorm(d_model, eps=eps, bias=bias, **place))
+            setattr(self, f"norm{i}", LayerNorm(d_model, eps=layer_norm_eps, bias=bias, **place))
         for i in range(1, count + 1):
             setattr(self, f"dropout{i}", Dropout(dropout))
         self.activation = _activation(activation)
@@ -95,23 +110,7 @@ def _activation(activation):
 class TransformerEncoderLayer(_Layer):
     """Self-attention, then a feed-forward network, each with a residual connection and a norm."""
 
-    def __init__(
-        self,
-        d_model,
-        nhead,
-        dim_feedforward=2048,
-        dropout=0.1,
-        activation=F.relu,
-        layer_norm_eps=1e-05,
-        batch_first=False,
-        norm_first=False,
-        bias=True,
-        device=None,
-        dtype=None,
-    ):
-        super().__init__()
-        options = (dim_feedforward, dropout, activation, layer_norm_eps, batch_first, norm_first)
-        self._build(["self_attn"], d_model, nhead, options, bias, device, dtype)
+    _attentions = ("self_attn",)
 
     def forward(self, src, src_mask=None, src_key_padding_mask=None, is_causal=False):
         def attend(x):
@@ -125,23 +124,7 @@ class TransformerEncoderLayer(_Layer):
 class TransformerDecoderLayer(_Layer):
     """Self-attention, attention to the encoder's output, then a feed-forward network."""
 
-    def __init__(
-        self,
-        d_model,
-        nhead,
-        dim_feedforward=2048,
-        dropout=0.1,
-        activation=F.relu,
-        layer_norm_eps=1e-05,
-        batch_first=False,
-        norm_first=False,
-        bias=True,
-        device=None,
-        dtype=None,
-    ):
-        super().__init__()
-        options = (dim_feedforward, dropout, activation, layer_norm_eps, batch_first, norm_first)
-        self._build(["self_attn", "multihead_attn"], d_model, nhead, options, bias, device, dtype)
+    _attentions = ("self_attn", "multihead_attn")
 
     def forward(
         self,

@@ -16,17 +16,9 @@ from ._pruning_methods import (
     _take_hook,
 )
 
-for _class in (
-    BasePruningMethod,
-    CustomFromMask,
-    Identity,
-    L1Unstructured,
-    LnStructured,
-    PruningContainer,
-    RandomStructured,
-    RandomUnstructured,
-):
-    _class.__module__ = __name__  # where pickled modules look for them
+for _value in list(vars().values()):
+    if isinstance(_value, type) and issubclass(_value, BasePruningMethod):
+        _value.__module__ = __name__  # where pickled modules look for it
 
 
 def identity(module, name):
