@@ -1,3 +1,3 @@
 """torch.utils: data loading, hooks and other helpers."""
 
-from . import data, hooks
+from . import _pytree, data, hooks
