@@ -66,8 +66,12 @@ Tensor logcumsumexp_backward(const Tensor& grad, const Tensor& input, const Tens
     return ops::exp(ops::add(ops::flip(ops::logcumsumexp(weight, dim), {dim}), input));
   };
   if (is_complex(grad.dtype())) return ops::conj(through(ops::log(ops::conj(grad))));
-  auto part = [&](const Tensor& positive) {
-    return through(ops::log(ops::clamp_min(positive, number(0))));
+  // Far below any logarithm yet finite: -inf would make the gradient's own gradient NaN.
+  Tensor nothing = number(grad.dtype() == DType::F16 ? -6e4 : -3e38);
+  auto part = [&](const Tensor& signed_grad) {
+    Tensor counts = ops::gt(signed_grad, number(0));
+    Tensor log_grad = ops::log(ops::where(counts, signed_grad, number(1)));
+    return through(ops::where(counts, log_grad, nothing));
   };
   return ops::sub(part(grad), part(ops::neg(grad)));
 }

@@ -22,10 +22,22 @@ int64_t storage_numel(const Tensor& t) {
   return static_cast<int64_t>(t->storage->bytes / t.item_bytes());
 }
 
+// A copy whose elements lie as the input's do: with gaps, and shared where it shares them.
+Tensor clone_as_laid_out(const Tensor& input) {
+  if (input.numel() == 0 || input.is_contiguous()) return ops::clone(input);
+  int64_t reach = 1;
+  for (int64_t d = 0; d < input.dim(); ++d) {
+    if (input.size(d) > 1 && input.strides()[d] == 0) return ops::clone(input);
+    reach += (input.size(d) - 1) * input.strides()[d];
+  }
+  return ops::as_strided(ops::clone(ops::as_strided(input, Dims{reach}, Dims{1}, OptInt())),
+                         input.sizes(), input.strides(), int64_t{0});
+}
+
 // `src` written into what `view` shows of a copy of the input.
 template <class View>
 Tensor replaced(const char* op, const Tensor& input, const Tensor& src, View view) {
-  Tensor out = ops::clone(input), place = view(out);
+  Tensor out = clone_as_laid_out(input), place = view(out);
   check_slice(op, place, src);
   ops::copy_(place, src);
   return out;

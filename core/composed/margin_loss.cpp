@@ -134,7 +134,10 @@ Tensor triplet_margin_loss(const Tensor& anchor, const Tensor& positive, const T
 }
 
 Tensor soft_margin_loss(const Tensor& input, const Tensor& target, int64_t reduction) {
-  return reduced(ops::log1p(ops::exp(ops::mul(ops::neg(target), input))), reduction);
+  Tensor losses = ops::log1p(ops::exp(ops::mul(ops::neg(target), input)));
+  MSA_REQUIRE(losses.sizes() == input.sizes(), Runtime, "soft_margin_loss: the target's shape ",
+              target.sizes(), " does not broadcast to the input's ", input.sizes(), ".");
+  return reduced(losses, reduction);
 }
 
 Tensor multi_margin_loss(const Tensor& input, const Tensor& target, const Scalar& p,

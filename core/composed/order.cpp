@@ -35,13 +35,13 @@ Tensor roll(const Tensor& input, const Dims& shifts, const Dims& dims) {
   MSA_REQUIRE(shifts.size() == dims.size(), Runtime,
               "roll: shifts and dimensions must align. shifts: ", shifts.size(),
               ", dims: ", dims.size());
+  if (input.numel() == 0) return ops::clone(input);
   Tensor out = input;
   for (int64_t dim : dims) {
     MSA_REQUIRE(input.dim() > 0, Index, "roll: Dimension specified as ", dim,
                 " but tensor has no dimensions");
     wrap_dim(dim, input.dim());
   }
-  if (input.numel() == 0) return ops::clone(input);
   for (size_t i = 0; i < dims.size(); ++i) {
     int64_t n = out.size(dims[i]), shift = ((shifts[i] % n) + n) % n;
     out = ops::cat(

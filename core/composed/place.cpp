@@ -72,6 +72,18 @@ Tensor scatter_reduce(const Tensor& input, int64_t dim, const Tensor& index, con
   return scatter_fold("scatter_reduce()", input, dim, index, src, reduce, include_self);
 }
 
+Tensor scatter_src_reduce(const Tensor& input, int64_t dim, const Tensor& index, const Tensor& src,
+                          std::string_view reduce) {
+  MSA_REQUIRE(reduce == "add" || reduce == "multiply", Runtime,
+              "scatter: reduce must be 'add' or 'multiply', not '", reduce, "'.");
+  return scatter_fold("scatter()", input, dim, index, src, reduce == "add" ? "sum" : "prod", true);
+}
+Tensor scatter_value_reduce(const Tensor& input, int64_t dim, const Tensor& index,
+                            const Scalar& value, std::string_view reduce) {
+  return scatter_src_reduce(input, dim, index,
+                            ops::full(index.sizes(), value, input.dtype(), input.device()), reduce);
+}
+
 Tensor index_reduce(const Tensor& input, int64_t dim, const Tensor& index, const Tensor& source,
                     std::string_view reduce, bool include_self) {
   MSA_REQUIRE(reduce != "sum", Runtime,
@@ -285,7 +297,8 @@ Tensor bincount(const Tensor& input, const Tensor& weights, int64_t minlength) {
   MSA_REQUIRE(fits, Runtime, "bincount only supports 1-d non-negative integral inputs.");
   MSA_REQUIRE(!weights.defined() || weights.sizes() == input.sizes(), Runtime,
               "weights should be 1-d and have the same length as input");
-  int64_t n = std::max(minlength, input.numel() ? value_of(ops::max(input)).to_int() + 1 : 0);
+  if (input.numel() == 0) return ops::zeros({minlength}, DType::I64);
+  int64_t n = std::max(minlength, value_of(ops::max(input)).to_int() + 1);
   Tensor each = !weights.defined()              ? ops::ones(input.sizes(), DType::I64)
                 : weights.dtype() == DType::F32 ? detach(weights)
                                                 : ops::to_dtype(detach(weights), DType::F64);

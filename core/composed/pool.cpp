@@ -7,36 +7,42 @@ namespace {
 
 using Pair = std::tuple<Tensor, Tensor>;
 
-void check_dims(const char* op, const Tensor& input, int64_t spatial) {
+// Dimensions before `may_be_empty` may be: the batch, or what PyTorch lets pass besides.
+void check_dims(const char* op, const Tensor& input, int64_t spatial, int64_t may_be_empty) {
   MSA_REQUIRE(input.dim() == spatial + 1 || input.dim() == spatial + 2, Runtime, op,
               ": expected a ", spatial + 1, "D or ", spatial + 2,
               "D (batch mode) input, but its shape is ", DimsView(input.sizes()), ".");
-  for (int64_t d = input.dim() - spatial - 1; d < input.dim(); ++d)
-    MSA_REQUIRE(input.size(d) > 0, Runtime, op,
-                ": only the batch dimension may be empty, but the input's shape is ",
-                DimsView(input.sizes()), ".");
+  for (int64_t d = may_be_empty; d < input.dim(); ++d)
+    MSA_REQUIRE(input.size(d) > 0, Runtime, op, ": dimension ", d,
+                " must not be empty, but the input's shape is ", DimsView(input.sizes()), ".");
+}
+
+void check_window_dims(const char* op, const Tensor& input, size_t spatial) {
+  auto n = static_cast<int64_t>(spatial);
+  check_dims(op, input, n, input.dim() - n - 1);
 }
 
 Pair max_pool(const char* op, const Tensor& input, const Dims& kernel, const Dims& stride,
               const Dims& padding, const Dims& dilation, bool ceil_mode) {
-  check_dims(op, input, static_cast<int64_t>(kernel.size()));
+  check_window_dims(op, input, kernel.size());
   return ops::_max_pool(input, kernel, stride.empty() ? kernel : stride, padding, dilation,
                         ceil_mode);
 }
 
 Tensor avg_pool(const char* op, const Tensor& input, const Dims& kernel, const Dims& stride,
                 const Dims& padding, bool ceil_mode, bool count_include_pad, OptInt divisor) {
-  check_dims(op, input, static_cast<int64_t>(kernel.size()));
+  check_window_dims(op, input, kernel.size());
   return ops::_avg_pool(input, kernel, stride.empty() ? kernel : stride, padding, ceil_mode,
                         count_include_pad, divisor);
 }
 
 Tensor adaptive_avg_pool(const char* op, const Tensor& input, const Dims& size) {
-  check_dims(op, input, static_cast<int64_t>(size.size()));
+  auto spatial = static_cast<int64_t>(size.size());
+  check_dims(op, input, spatial, spatial < 3 ? input.dim() - spatial : 1);
   return ops::_adaptive_avg_pool(input, size);
 }
 Pair adaptive_max_pool(const char* op, const Tensor& input, const Dims& size) {
-  check_dims(op, input, static_cast<int64_t>(size.size()));
+  check_dims(op, input, static_cast<int64_t>(size.size()), 1);
   return ops::_adaptive_max_pool(input, size);
 }
 

@@ -96,6 +96,7 @@ OutSpec any(const Tensor& input) {
 }
 
 OutSpec any_dim(const Tensor& input, const OptDims& dim, bool keepdim) {
+  if (dim && dim->empty()) return {input.sizes(), any(input).dtype};  // no dimension, not all
   return {reduced_sizes(input.sizes(), reduced_dims("any", dim, input.dim()), keepdim),
           any(input).dtype};
 }

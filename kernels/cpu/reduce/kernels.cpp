@@ -55,6 +55,14 @@ void run(const char* op, const ReducerTable& table, const Tensor& input, const O
               outs, params);
 }
 
+// Unlike in the other reductions an empty `dim` names no dimension: each element by itself.
+void run_truth(const char* op, const ReducerTable& table, const Tensor& input, const OptDims& dim,
+               Tensor& out) {
+  Tensor* outs[] = {&out};
+  Dims over = dim && dim->empty() ? Dims{} : reduced_dims(op, dim, input.dim());
+  cpu::reduce(input, over, reducer_for(op, table, DType::Bool), outs, nullptr);
+}
+
 // Sums and products of integers are formed in int64.
 DType summed(DType out) { return is_integral(out) ? DType::I64 : out; }
 
@@ -95,13 +103,13 @@ void any(const Tensor& input, Tensor& out0) {
   run("any", *cpu::reducer_any, DType::Bool, input, {}, out0);
 }
 void any_dim(const Tensor& input, const OptDims& dim, bool, Tensor& out0) {
-  run("any", *cpu::reducer_any, DType::Bool, input, dim, out0);
+  run_truth("any", *cpu::reducer_any, input, dim, out0);
 }
 void all(const Tensor& input, Tensor& out0) {
   run("all", *cpu::reducer_all, DType::Bool, input, {}, out0);
 }
 void all_dim(const Tensor& input, const OptDims& dim, bool, Tensor& out0) {
-  run("all", *cpu::reducer_all, DType::Bool, input, dim, out0);
+  run_truth("all", *cpu::reducer_all, input, dim, out0);
 }
 
 void max(const Tensor& input, Tensor& out0) {
