@@ -3,7 +3,9 @@
 
 #include "bindings/tensor/tensor.h"
 #include "core/dispatch/thread_state.h"
+#include "core/sparse/sparse.h"
 #include "generated/ops_create.h"
+#include "generated/ops_sparse.h"
 
 namespace msa::py {
 
@@ -220,6 +222,9 @@ PyObject* element_object(const void* p, DType t) {
 
 Tensor on_host(const Tensor& t) {
   if (t.device().is_cpu()) return t;
+  MSA_REQUIRE(!is_sparse(t), Runtime,
+              "Cannot access data pointer of Tensor that doesn't have storage: a sparse tensor's "
+              "elements are read after to_dense()");
   MSA_REQUIRE(
       !t.device().is_meta(), Runtime,
       "a meta tensor has no data: Tensor.item(), tolist() and numpy() cannot be called on it");
@@ -233,7 +238,7 @@ namespace {
 Tensor single_element(const Tensor& t) {
   MSA_REQUIRE(t.numel() == 1, Runtime, "a Tensor with ", t.numel(),
               " elements cannot be converted to Scalar");
-  return on_host(t);
+  return on_host(ops::to_dense(t));
 }
 }  // namespace
 

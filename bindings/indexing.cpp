@@ -9,6 +9,7 @@
 #include "bindings/tensor/tensor.h"
 #include "bindings/torch_function.h"
 #include "core/autograd/meta.h"
+#include "core/sparse/sparse.h"
 #include "generated/ops_create.h"
 #include "generated/ops_index.h"
 #include "generated/ops_view.h"
@@ -368,6 +369,7 @@ int set_item(PyObject* self, PyObject* index, PyObject* value) {
       return PyErr_Occurred() ? -1 : 0;
     }
     Tensor& target = tensor_of(self);
+    MSA_REQUIRE(!is_sparse(target), Type, "Cannot assign to a sparse tensor");
     Cursor at(target);
     Indices indices = apply_entries(at, entries);
     Tensor view = at.view();

@@ -58,7 +58,7 @@ def names_of(row: Row) -> dict[str, Term]:
         names["grad"] = Term("grad0", "Tensor")
         for i, _ in enumerate(row.schema.results):
             names[f"grads[{i}]"] = Term(f"grad{i}", "Tensor")
-    results = row.result_names + [name for _, name in row.save]
+    results = row.result_names + row.save
     for i, name in enumerate(results):
         names[name] = names[f"result{i}"] = Term(f"result{i}", "Tensor")
     names["result"] = names["result0"]

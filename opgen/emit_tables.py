@@ -28,11 +28,7 @@ def default_value(row: Row, index: int, p: Param, statics: list[str]) -> str:
         return f"Value(&{name})"
     if p.type.startswith("float"):
         return f"Value(double({text}))"
-    if p.type.startswith("Scalar") or p.takes_number:
-        return f"Value(int64_t{{{text}}})" if re.fullmatch(r"-?\d+", text) else f"Value({text})"
-    if p.type.startswith("int"):
-        return f"Value(int64_t{{{text}}})"
-    return f"Value({text})"
+    return f"Value(int64_t{{{text}}})" if re.fullmatch(r"-?\d+", text) else f"Value({text})"
 
 
 def param_line(row: Row, index: int, p: Param, statics: list[str]) -> str:
@@ -121,6 +117,26 @@ def infos_source(rows: list[Row]) -> str:
     lines += [f"    &op_calls::info_{row.cpp}," for row in rows]
     lines += ["};", f"const size_t op_count = {len(rows)};", "}  // namespace msa", ""]
     return "\n".join(lines)
+
+
+def sparse_source(rows: list[Row]) -> str:
+    """sparse.cpp: how the rows answer to sparse tensors, from their `sparse` fields."""
+    mine = [row for row in rows if row.sparse]
+    thunks, table = [], []
+    for row in mine:
+        calls = {"function": f"r.set(sparse::{row.cpp}({', '.join(reads(row))}))",
+                 "inplace": f"sparse::{row.cpp_inplace}({', '.join(['a[0].mutable_tensor()', *reads(row)[1:]])})"}
+        own = [word for word in calls if word in row.sparse]
+        thunks += [f"void {w}_{row.cpp}(const Value* a, [[maybe_unused]] Results& r) {{ {calls[w]}; }}" for w in own]
+        cells = [f"SparseHandler::How::{'Own' if own else row.sparse.title()}",
+                 *(f"op_calls::{w}_{row.cpp}" if w in own else "nullptr" for w in calls)]
+        table.append(f"    {{&op_calls::info_{row.cpp}, {{{', '.join(cells)}}}}},")
+    headers = sorted({stem(row.file) for row in mine if row.sparse not in ("values", "linear")})
+    return "\n".join([
+        NOTE.format("ops/*.toml"), '#include "core/sparse/sparse.h"', *(f'#include "generated/sparse_{h}.h"' for h in headers),
+        "", "namespace msa {", "namespace op_calls {", *(f"extern const OpInfo info_{r.cpp};" for r in mine), "namespace {",
+        *thunks, "}  // namespace", "}  // namespace op_calls", "", "const SparseRow sparse_table[] = {", *table, "};",
+        f"const size_t sparse_count = {len(mine)};", "}  // namespace msa", ""])
 
 
 # --- public names ------------------------------------------------------------------------------------------------

@@ -10,16 +10,17 @@ from typing import Any
 from .schema import Param, RegistryError, Schema, cpp_word, parse
 
 FIELDS = {"schema", "kind", "dtype", "shape", "layout", "body", "forms", "namespace", "alias", "gradient", "node", "save",
-          "results", "doc", "ms", "opmath", "inplace", "loops", "exact_other"}
+          "results", "doc", "ms", "opmath", "inplace", "loops", "exact_other", "sparse"}
 KINDS = {"elementwise", "kernel", "view", "compose"}
 ONLY_FOR = {"dtype": {"elementwise", "view"}, "loops": {"elementwise"}, "exact_other": {"elementwise"},
             "shape": {"kernel"}, "inplace": {"kernel"}, "save": {"kernel"}, "layout": {"view"},
-            "body": {"compose"}, "opmath": {"compose"}}
+            "body": {"compose"}, "opmath": {"compose"}, "sparse": {"elementwise", "kernel", "view"}}
 LISTS = ("forms", "namespace", "alias", "results", "save", "ms")
 FORMS = {"method", "inplace", "out", "no_function", "inplace_function"}
 DTYPE_RULES = {"promote": "Promote", "promote_float": "PromoteFloat", "compare": "Compare", "to_real": "ToReal",
                "float": "Float"}
 GRADIENT_WORDS = {"none", "missing"}
+SPARSE_WORDS = (None, "values", "linear", "function", "inplace", "function, inplace")
 
 
 @dataclass
@@ -29,7 +30,7 @@ class Row:
     file: str
     schema: Schema
     fields: dict[str, Any]
-    save: list[tuple[str, str]] = field(default_factory=list)  # (type, name) of extra results for backward
+    save: list[str] = field(default_factory=list)  # names of extra results for backward
 
     def __getattr__(self, name: str) -> Any:
         if name in FIELDS:
@@ -50,10 +51,8 @@ class Row:
 
     @property
     def cpp(self) -> str:
-        if self.inplace_only:
-            base = self.name[:-1] + (f"_{self.schema.overload.lower()}" if self.schema.overload else "")
-            return base + "_"
-        return cpp_word(self.name + (f"_{self.schema.overload.lower()}" if self.schema.overload else ""))
+        overload = f"_{self.schema.overload.lower()}" if self.schema.overload else ""
+        return f"{self.name[:-1]}{overload}_" if self.inplace_only else cpp_word(self.name + overload)
 
     @property
     def cpp_inplace(self) -> str:
@@ -61,7 +60,8 @@ class Row:
 
     @property
     def params(self) -> list[Param]:
-        return self.schema.core_params
+        """Those that C++ code sees."""
+        return [p for p in self.schema.params if not p.face_only]
 
     @property
     def tensors(self) -> list[Param]:
@@ -131,18 +131,13 @@ def read_row(place: str, number: int, fields: dict[str, Any]) -> Row:
             if not isinstance(given, list) or not all(isinstance(item, str) for item in given):
                 raise RegistryError(f"{name} is a list of strings, such as {name} = [\"...\"]")
         row = Row(place, parse(text), fields)
-        row.save = [saved(item) for item in fields.get("save", [])]
+        if wrong := [item for item in fields.get("save", []) if not re.fullmatch(r"Tensor \w+", item)]:
+            raise RegistryError(f"save: '{wrong[0]}' is not 'Tensor name'")
+        row.save = [item.removeprefix("Tensor ") for item in fields.get("save", [])]
     except RegistryError as err:
         raise RegistryError(f"{place}: row {number} '{text}': {err}") from None
     check(row)
     return row
-
-
-def saved(item: str) -> tuple[str, str]:
-    kind, _, name = item.partition(" ")
-    if kind != "Tensor" or not name.isidentifier():
-        raise RegistryError(f"save: '{item}' is not 'Tensor name'")
-    return kind, name
 
 
 def check(row: Row) -> None:
@@ -169,6 +164,8 @@ def check_fields(row: Row) -> None:
             raise row.fault(f"'{name}' means nothing in a row of kind '{row.kind}', only in {kinds}")
     if unknown := set(row.fields.get("forms", [])) - FORMS:
         raise row.fault(f"unknown form {sorted(unknown)}")
+    if row.sparse not in SPARSE_WORDS:
+        raise row.fault(f"sparse '{row.sparse}' is none of {SPARSE_WORDS[1:]}")
 
 
 def check_kind(row: Row) -> None:

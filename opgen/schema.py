@@ -120,10 +120,6 @@ class Schema:
     params: list[Param]
     results: list[str]  # keys of RESULTS
 
-    @property
-    def core_params(self) -> list[Param]:
-        return [p for p in self.params if not p.face_only]
-
 
 def split_commas(text: str) -> list[str]:
     """Splits at commas outside brackets."""
@@ -163,8 +159,7 @@ def parse(text: str) -> Schema:
             keyword_only = True
         else:
             params.append(parse_param(part, keyword_only))
-    names = [p.name for p in params]
-    if len(set(names)) != len(names):
+    if len({p.name for p in params}) != len(params):
         raise RegistryError("two parameters share a name")
     kinds = split_commas(results[1:-1]) if results.startswith("(") and results != "()" else [results]
     for kind in kinds:

@@ -4,6 +4,7 @@
 #include "bindings/convert.h"
 #include "bindings/types/types.h"
 #include "core/autograd/meta.h"
+#include "core/sparse/sparse.h"
 
 namespace msa::py {
 
@@ -53,6 +54,8 @@ PyObject* numel(const Tensor& t) { return PyLong_FromLongLong(t.numel()); }
 PyObject* element_size(const Tensor& t) { return PyLong_FromSize_t(t.item_bytes()); }
 PyObject* storage_offset(const Tensor& t) { return PyLong_FromLongLong(t.offset()); }
 PyObject* data_ptr(const Tensor& t) {
+  MSA_REQUIRE(!is_sparse(t), Runtime,
+              "Cannot access data pointer of Tensor that doesn't have storage: it is sparse");
   return PyLong_FromVoidPtr(t.numel() == 0 || t.device().is_meta() ? nullptr : t.data());
 }
 PyObject* is_floating_point(const Tensor& t) { return boolean(is_floating(t.dtype())); }
@@ -62,7 +65,8 @@ PyObject* is_inference(const Tensor& t) { return boolean(t->inference); }
 PyObject* is_a_view(const Tensor& t) { return boolean(is_view(t)); }
 PyObject* never(const Tensor&) { return boolean(false); }
 PyObject* get_device(const Tensor& t) {
-  return PyLong_FromLong(t.device().is_cpu() ? -1 : std::max<int>(0, t.device().index));
+  Device d = true_device(t);
+  return PyLong_FromLong(d.is_cpu() ? -1 : std::max<int>(0, d.index));
 }
 PyObject* detached(const Tensor& t) { return wrap(detach(t)); }
 

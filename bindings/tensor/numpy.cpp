@@ -7,6 +7,7 @@
 #include "bindings/native_function.h"
 #include "bindings/tensor/tensor.h"
 #include "core/autograd/meta.h"
+#include "core/sparse/sparse.h"
 
 namespace msa::py {
 
@@ -206,6 +207,8 @@ PyObject* numpy_array(const Tensor& t, bool force) {
   MSA_REQUIRE(
       force || !t.requires_grad(), Runtime,
       "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.");
+  MSA_REQUIRE(!is_sparse(t), Type,
+              "can't convert Sparse layout tensor to numpy. Use Tensor.to_dense() first.");
   MSA_REQUIRE(
       force || t.device().is_cpu(), Type, "can't convert ", t.device(),
       " device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first.");

@@ -3,6 +3,7 @@
 #include "bindings/tensor/methods.h"
 #include "bindings/types/types.h"
 #include "core/autograd/meta.h"
+#include "core/sparse/sparse.h"
 
 namespace msa::py {
 
@@ -12,17 +13,28 @@ const Tensor& of(PyObject* self) { return tensor_of(self); }
 
 PyObject* shape(PyObject* self) { return size_object(of(self).sizes()); }
 PyObject* dtype(PyObject* self) { return Py_NewRef(dtype_object(of(self).dtype())); }
-PyObject* device(PyObject* self) { return device_object(of(self).device()); }
-PyObject* layout(PyObject*) { return Py_NewRef(strided_object()); }
+PyObject* device(PyObject* self) { return device_object(true_device(of(self))); }
+PyObject* layout(PyObject* self) {
+  const Tensor& t = of(self);
+  return Py_NewRef(layout_object(is_sparse(t) ? static_cast<int>(sparse_parts(t).layout) : 0));
+}
+PyObject* is_sparse_coo(PyObject* self) { return boolean(is_coo(of(self))); }
+PyObject* is_sparse_csr(PyObject* self) {
+  const Tensor& t = of(self);
+  return boolean(is_sparse(t) && sparse_parts(t).layout == SparseLayout::Csr);
+}
 PyObject* ndim(PyObject* self) { return PyLong_FromLongLong(of(self).dim()); }
 PyObject* itemsize(PyObject* self) { return PyLong_FromSize_t(of(self).item_bytes()); }
 PyObject* nbytes(PyObject* self) {
+  MSA_REQUIRE(!is_sparse(of(self)), Runtime,
+              "nbytes is not defined for sparse tensors. Add up the nbytes of the indices and "
+              "values instead.");
   return PyLong_FromLongLong(of(self).numel() * static_cast<int64_t>(of(self).item_bytes()));
 }
 
 template <DeviceKind kind>
 PyObject* on_device(PyObject* self) {
-  return boolean(of(self).device().kind == kind);
+  return boolean(true_device(of(self)).kind == kind);
 }
 PyObject* never(PyObject*) { return boolean(false); }
 
@@ -86,7 +98,7 @@ void write_grad(PyObject* self, PyObject* value) {
   MSA_REQUIRE(grad.dtype() == t.dtype(), Runtime,
               "assigned grad has data of a different type: the tensor's is ", t.dtype(),
               ", the grad's ", grad.dtype());
-  MSA_REQUIRE(grad.device() == t.device(), Runtime,
+  MSA_REQUIRE(true_device(grad) == true_device(t), Runtime,
               "assigned grad has data located on a different device");
   MSA_REQUIRE(grad.sizes() == t.sizes(), Runtime,
               "assigned grad has data of a different size: the tensor's is ", DimsView(t.sizes()),
@@ -165,7 +177,7 @@ PyGetSetDef tensor_properties[] = {
     property<"shape", shape>("The sizes of the dimensions."),
     property<"dtype", dtype>("The type of the elements."),
     property<"device", device>("Where the tensor lives."),
-    property<"layout", layout>("torch.strided."),
+    property<"layout", layout>("How the elements are stored: torch.strided, torch.sparse_coo, ..."),
     property<"ndim", ndim>("The number of dimensions."),
     property<"itemsize", itemsize>("Bytes of one element."),
     property<"nbytes", nbytes>("Bytes of all elements."),
@@ -176,8 +188,8 @@ PyGetSetDef tensor_properties[] = {
     property<"is_xpu", never>(nullptr),
     property<"is_mps", never>(nullptr),
     property<"is_mkldnn", never>(nullptr),
-    property<"is_sparse", never>(nullptr),
-    property<"is_sparse_csr", never>(nullptr),
+    property<"is_sparse", is_sparse_coo>("Whether the layout is torch.sparse_coo."),
+    property<"is_sparse_csr", is_sparse_csr>("Whether the layout is torch.sparse_csr."),
     property<"is_quantized", never>(nullptr),
     property<"is_nested", never>(nullptr),
     property<"requires_grad", requires_grad, write_requires_grad>(

@@ -7,6 +7,7 @@
 #include "bindings/tensor/methods.h"
 #include "bindings/types/types.h"
 #include "core/autograd/meta.h"
+#include "core/sparse/sparse.h"
 
 namespace msa::py {
 
@@ -142,6 +143,8 @@ PyBufferProcs storage_buffer = {get_buffer, nullptr};
 
 PyObject* untyped_storage(PyObject* self, const Arguments& given) {
   take_no_arguments("untyped_storage", given);
+  MSA_REQUIRE(!is_sparse(tensor_of(self)), NotImplemented,
+              "Cannot access storage of a sparse tensor; its indices and values have theirs");
   return storage_object(tensor_of(self)->storage);
 }
 
@@ -202,6 +205,7 @@ PyObject* set(PyObject* self, const Arguments& given) {
 }
 
 void resize_to(Tensor& t, const Dims& sizes) {
+  if (is_sparse(t)) sparse::refuse("resize_", t, "use sparse_resize_ or sparse_resize_and_clear_");
   MSA_REQUIRE(!t.requires_grad(), Runtime, "cannot resize variables that require grad");
   set_layout(*t.impl(), {sizes, contiguous_strides(sizes), t.offset()});
 }

@@ -12,7 +12,7 @@ ConstantObject memory_formats[] = {
     {PyObject_HEAD_INIT(&memory_format_type) "channels_last", 2},
     {PyObject_HEAD_INIT(&memory_format_type) "channels_last_3d", 3},
 };
-// Only strided tensors exist; the others can be named, compared and refused.
+// Numbered as core/sparse numbers them; jagged tensors can be named and are refused.
 ConstantObject layouts[] = {
     {PyObject_HEAD_INIT(&layout_type) "strided", 0},
     {PyObject_HEAD_INIT(&layout_type) "sparse_coo", 1},
@@ -66,7 +66,7 @@ PyTypeObject layout_type = constant_type("torch.layout", "How a tensor's element
 PyObject* memory_format_object(MemoryFormat f) {
   return as_object(&memory_formats[static_cast<int>(f)]);
 }
-PyObject* strided_object() { return as_object(&layouts[0]); }
+PyObject* layout_object(int number) { return as_object(&layouts[number]); }
 
 void init_constants(PyObject* module) {
   add_constants(module, memory_format_type, "memory_format", memory_formats);

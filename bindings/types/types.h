@@ -39,7 +39,7 @@ struct ConstantObject {
 };
 extern PyTypeObject memory_format_type, layout_type;
 PyObject* memory_format_object(MemoryFormat f);  // borrowed
-PyObject* strided_object();                      // borrowed
+PyObject* layout_object(int number);             // borrowed; 0 is torch.strided
 inline bool is_memory_format(PyObject* o) { return Py_IS_TYPE(o, &memory_format_type); }
 inline bool is_layout(PyObject* o) { return Py_IS_TYPE(o, &layout_type); }
 inline MemoryFormat memory_format_value(PyObject* o) {

@@ -1,6 +1,7 @@
 // Adding gradients to leaves, with PyTorch's rules for when the incoming buffer is taken over.
 #include "core/autograd/accumulate.h"
 
+#include "core/sparse/sparse.h"
 #include "generated/ops_create.h"
 #include "generated/ops_elementwise.h"
 
@@ -40,13 +41,18 @@ Tensor leaf_of(Node* node) {
 namespace {
 
 // PyTorch's layout contract: .grad has the strides of a dense leaf, else is contiguous.
+bool gives_strides(const TensorImpl& leaf) {
+  return is_dense(leaf.sizes, leaf.strides) && leaf.storage->device.kind != kSparseKind;
+}
+
 bool has_layout_for(const Tensor& grad, const TensorImpl& leaf) {
-  if (is_dense(leaf.sizes, leaf.strides)) return grad.strides() == leaf.strides;
-  return grad.is_contiguous();
+  if (is_sparse(grad)) return true;
+  return gives_strides(leaf) ? grad.strides() == leaf.strides : grad.is_contiguous();
 }
 
 Tensor copied_for(const Tensor& grad, const TensorImpl& leaf) {
-  Dims strides = is_dense(leaf.sizes, leaf.strides) ? leaf.strides : contiguous_strides(leaf.sizes);
+  if (is_sparse(grad)) return ops::clone(grad);
+  Dims strides = gives_strides(leaf) ? leaf.strides : contiguous_strides(leaf.sizes);
   Tensor copy = empty_strided(leaf.sizes, strides, grad.dtype(), grad.device());
   ops::copy_(copy, grad);
   return copy;
@@ -55,6 +61,10 @@ Tensor copied_for(const Tensor& grad, const TensorImpl& leaf) {
 bool sole_owner(const Tensor& t) { return t->refs == 1 && t->storage->refs == 1; }
 
 }  // namespace
+
+Tensor add_gradients(const Tensor& a, const Tensor& b) {
+  return is_sparse(a) && !is_sparse(b) ? ops::add(b, a) : ops::add(a, b);
+}
 
 void AccumulateGrad::apply(Grads& in, Grads&) {
   Tensor& incoming = in[0];
@@ -66,8 +76,8 @@ void AccumulateGrad::apply(Grads& in, Grads&) {
       grad = incoming->meta ? detach(incoming) : std::move(incoming);
     else
       grad = copied_for(incoming, *leaf);
-  } else if (recording_on) {
-    grad = ops::add(grad, incoming);
+  } else if (recording_on || (is_sparse(grad) && !is_sparse(incoming))) {
+    grad = add_gradients(grad, incoming);
   } else {
     Tensor target = grad;  // keeps its identity; a hook may replace leaf->meta->grad meanwhile
     ops::add_(target, incoming);

@@ -4,6 +4,9 @@
 
 namespace msa {
 
+// The sum of two gradients of one tensor, of which either may be sparse.
+Tensor add_gradients(const Tensor& a, const Tensor& b);
+
 // Made once for each leaf. While a graph refers to it, it keeps the leaf alive; otherwise the leaf
 // keeps it (with a count of zero), so there is no cycle and nothing is rebuilt at each forward.
 struct AccumulateGrad final : Node {

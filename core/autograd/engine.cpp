@@ -7,9 +7,11 @@
 #include <condition_variable>
 #include <mutex>
 
+#include "core/autograd/accumulate.h"
 #include "core/autograd/formulas.h"
 #include "core/autograd/meta.h"
 #include "core/base/lock.h"
+#include "core/sparse/sparse.h"
 #include "generated/ops_compare.h"
 #include "generated/ops_create.h"
 #include "generated/ops_elementwise.h"
@@ -86,6 +88,7 @@ bool can_reduce_to(DimsView from, DimsView to) {
 
 bool has_nan(const Tensor& t) {
   GradMode off(false);
+  if (is_sparse(t)) return has_nan(sparse_parts(t).values);
   return *ops::sum(ops::eq(t, t)).data<int64_t>() < t.numel();
 }
 
@@ -96,10 +99,13 @@ bool fits(const Tensor& grad, const OutputMeta& want) {
 // Sums over broadcast dimensions and casts, so that formulas need not.
 Tensor fit_gradient(Tensor grad, const OutputMeta& want, const char* function, size_t index) {
   if (fits(grad, want)) return grad;
+  // The gradient of a dense tensor may be sparse, and the other way round.
+  const bool any_sparse = is_sparse(grad) || want.device.kind == kSparseKind;
+  if (any_sparse && grad.dtype() == want.dtype && grad.sizes() == want.sizes) return grad;
   MSA_REQUIRE(can_reduce_to(grad.sizes(), want.sizes), Runtime, "Function ", function,
               " returned an invalid gradient at index ", index, " - got ", DimsView(grad.sizes()),
               " but expected shape compatible with ", DimsView(want.sizes));
-  MSA_REQUIRE(grad.device() == want.device, Runtime, "Function ", function,
+  MSA_REQUIRE(any_sparse || grad.device() == want.device, Runtime, "Function ", function,
               " returned an invalid gradient at index ", index, " - expected device ", want.device,
               " but got ", grad.device());
   return formulas::reduce_to(grad, want.sizes, want.dtype);
@@ -381,10 +387,10 @@ void Pass::add_gradient(Node* node, uint32_t input, Tensor grad) {
   if (!sum.defined())
     sum = std::move(grad);
   else if (!thread_state.grad_enabled && sum->refs == 1 && sum->storage->refs == 1 &&
-           is_dense(sum.sizes(), sum.strides()))
+           is_dense(sum.sizes(), sum.strides()) && !is_sparse(sum))
     ops::add_(sum, grad);
   else
-    sum = ops::add(sum, grad);
+    sum = add_gradients(sum, grad);
 }
 
 // Lets go of the graph without finishing: no gradient stays behind in it.

@@ -1,4 +1,5 @@
 // Conversions that return the tensor itself where nothing changes.
+#include "core/sparse/sparse.h"
 #include "generated/composed_convert.h"
 #include "generated/ops_convert.h"
 #include "generated/ops_create.h"
@@ -24,7 +25,7 @@ Tensor contiguous(const Tensor& input, MemoryFormat memory_format) {
 
 Tensor to_device(const Tensor& input, OptDevice device, OptDType dtype, bool, bool copy,
                  OptFormat memory_format) {
-  bool moves = device && device->kind != input.device().kind;
+  bool moves = device && device->kind != true_device(input).kind && device->kind != kSparseKind;
   bool casts = dtype && *dtype != input.dtype();
   if (!copy && !moves && !casts && in_format(input, memory_format)) return input;
   return ops::_to_copy(input, dtype, device, memory_format);

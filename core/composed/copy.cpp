@@ -1,4 +1,5 @@
 // Views as copies, and copies with one view of them replaced.
+#include "core/sparse/sparse.h"
 #include "generated/composed_copy.h"
 #include "generated/ops_create.h"
 #include "generated/ops_view.h"
@@ -13,6 +14,7 @@ TensorList copies(const TensorList& views) {
 }
 
 void check_slice(const char* op, const Tensor& place, const Tensor& src) {
+  if (is_sparse(place)) sparse::refuse(op, place, "convert it with to_dense() first");
   MSA_REQUIRE(place.sizes() == src.sizes(), Runtime, op,
               ": expected src to have a size equal to the slice of self. src size = ", src.sizes(),
               ", slice size = ", place.sizes());

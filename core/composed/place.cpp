@@ -16,6 +16,7 @@
 #include "generated/ops_reduce.h"
 #include "generated/ops_search.h"
 #include "generated/ops_shape.h"
+#include "generated/ops_sparse.h"
 #include "generated/ops_statistics.h"
 #include "generated/ops_view.h"
 
@@ -26,7 +27,7 @@ Tensor number(double v) { return wrapped_number(Scalar(v)); }
 Tensor number(int64_t v) { return wrapped_number(Scalar(v)); }
 
 Scalar value_of(const Tensor& t) {
-  Tensor here = t.device().is_cpu() ? t : ops::to_device(t, Device{});
+  Tensor here = t.device().is_cpu() ? t : ops::to_device(ops::to_dense(t), Device{});
   return load_scalar(here.dtype(), here.data());
 }
 

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/sparse/sparse.h"
 #include "generated/composed_special.h"
 #include "generated/ops_compare.h"
 #include "generated/ops_convert.h"
@@ -9,6 +10,7 @@
 #include "generated/ops_elementwise.h"
 #include "generated/ops_math.h"
 #include "generated/ops_reduce.h"
+#include "generated/ops_sparse.h"
 #include "generated/ops_special.h"
 #include "generated/ops_view.h"
 
@@ -70,6 +72,10 @@ Tensor logit(const Tensor& input, OptFloat eps) {
 
 Tensor nan_to_num(const Tensor& input, OptFloat nan, OptFloat posinf, OptFloat neginf) {
   if (is_integral(input.dtype())) return ops::clone(input);
+  if (is_sparse(input)) {
+    Tensor t = is_coo(input) ? ops::coalesce(input) : input;
+    return ops::_with_values(t, ops::nan_to_num(ops::_raw_values(t), nan, posinf, neginf));
+  }
   if (is_complex(input.dtype()))
     return ops::view_as_complex(ops::nan_to_num(ops::view_as_real(input), nan, posinf, neginf));
   double top = largest(input.dtype());

@@ -1,6 +1,7 @@
 // Bodies of what generated operators share and what is too cold or too long for their header.
 #include "core/dispatch/generated_support.h"
 
+#include "core/sparse/sparse.h"
 #include "generated/ops_convert.h"
 #include "generated/ops_create.h"
 
@@ -71,6 +72,8 @@ void copy_into(Tensor& self, const Tensor& result) {
 }
 
 void change_layout(Tensor& self, const Layout& layout, const Ref<Node>& node) {
+  if (is_sparse(self))
+    sparse::refuse("in-place change of shape", self, "use the form that returns a new tensor");
   if (!node) {
     set_layout(*self.impl(), layout);
     return;

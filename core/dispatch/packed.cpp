@@ -2,10 +2,19 @@
 // argument.
 #include "core/dispatch/packed.h"
 
+#include "core/sparse/sparse.h"
+
 namespace msa {
 
 Backend& backend_for(const Value* args, size_t n) {
   auto foreign = [](Device d) { return !d.is_cpu() && !d.is_meta(); };
+  for (size_t i = 0; i < n; ++i) {  // a sparse tensor decides, wherever its parts are
+    const Value& v = args[i];
+    if ((v.tag() == Value::Tag::Tensor && is_sparse(v.tensor())) ||
+        (v.tag() == Value::Tag::Tensors && is_sparse(v.tensors())) ||
+        (v.tag() == Value::Tag::Device && v.device().kind == kSparseKind))
+      return sparse_backend();
+  }
   for (size_t i = 0; i < n; ++i) {
     const Value& v = args[i];
     if (v.tag() == Value::Tag::Tensor && foreign(v.tensor().device()))

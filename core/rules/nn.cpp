@@ -98,14 +98,12 @@ std::array<OutSpec, 3> layer_norm_backward(const Tensor&, const Tensor& input, c
   return {OutSpec{input.sizes(), input.dtype()}, affine, affine};
 }
 
-OutSpec embedding(const Tensor& weight, const Tensor& indices, int64_t, bool, bool sparse) {
+OutSpec embedding(const Tensor& weight, const Tensor& indices, int64_t, bool, bool) {
   MSA_REQUIRE(weight.dim() == 2, Runtime, "embedding: 'weight' must be 2-D, but its shape is ",
               DimsView(weight.sizes()), ".");
   MSA_REQUIRE(indices.dtype() == DType::I64 || indices.dtype() == DType::I32, Runtime,
               "embedding: expected indices of dtype int64 or int32, but got ", indices.dtype(),
               ".");
-  MSA_REQUIRE(!sparse, NotImplemented,
-              "embedding: sparse gradients are not supported yet: use sparse=False.");
   Dims sizes = indices.sizes();
   sizes.push_back(weight.sizes()[1]);
   return {sizes, weight.dtype()};

@@ -31,7 +31,7 @@ void free_data(Storage* s) {
   }
 }
 
-bool host_memory[static_cast<int>(DeviceKind::Count)] = {true};  // cpu
+bool host_memory[static_cast<int>(DeviceKind::Count) + 1] = {true};  // cpu; not: sparse
 
 }  // namespace
 
@@ -42,6 +42,8 @@ bool in_host_memory(Device device) { return host_memory[static_cast<int>(device.
 
 Ref<Storage> Storage::make(size_t bytes, Device device) {
   const bool host = in_host_memory(device);
+  MSA_REQUIRE(device.kind != DeviceKind::Count, NotImplemented,
+              "this operator is not implemented for sparse tensors; use to_dense() first");
   MSA_REQUIRE(host || device.is_meta(), Runtime, "a storage of ", bytes, " bytes on ", device,
               " is made by that device's backend");
   bool in_block = host && bytes != 0 && bytes <= kInBlockBytes;

@@ -71,10 +71,23 @@ from ._tensor_str import set_printoptions
 from . import _tensor, _utils
 from . import nn, optim
 from . import backends, compiler, cuda, distributed, jit, masked, overrides, serialization, signal, testing
+from . import sparse
+from .sparse._create import (
+    SparseMethods as _SparseMethods,
+    hspmm,
+    smm,
+    sparse_bsc_tensor,
+    sparse_bsr_tensor,
+    sparse_compressed_tensor,
+    sparse_coo_tensor,
+    sparse_csc_tensor,
+    sparse_csr_tensor,
+    sspaddmm,
+)
 from .serialization import load, save
 
 globals().update(**storage.storage_classes(), **storage.tensor_classes())
-_C.install_tensor_methods(_tensor.METHODS)
+_C.install_tensor_methods({**_tensor.METHODS, **_tensor._own(_SparseMethods)})
 _C.autograd.install_node_methods(_tensor.NODE_METHODS)
 
 # ---- operators, and an explanation for every name that is not here ---------------------------------

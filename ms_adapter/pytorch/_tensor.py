@@ -61,9 +61,7 @@ def _reduce_plain(tensor):
         args = (tensor.dtype, tuple(tensor.size()), tensor.stride(), tensor.requires_grad)
         return _utils._rebuild_meta_tensor_no_storage, args
     if tensor.layout != torch.strided:
-        raise NotImplementedError(
-            f"Tensor: pickling the layout {tensor.layout} is not supported yet: use to_dense()."
-        )
+        return _utils._rebuild_sparse_tensor, (tensor.layout, _utils._sparse_parts(tensor))
     args = (
         torch.storage.TypedStorage(wrap_storage=tensor.untyped_storage(), dtype=tensor.dtype, _internal=True),
         tensor.storage_offset(),
@@ -163,6 +161,8 @@ class TensorMethods:
     def __iter__(self):
         if self.dim() == 0:
             raise TypeError("iteration over a 0-d tensor")
+        if self.layout != torch.strided:
+            return (self[i] for i in range(self.size(0)))
         return iter(self.unbind(0))
 
     def __reversed__(self):

@@ -203,12 +203,22 @@ def _dense(tensor, indent, has_default_dtype):
     return _tensor_str(tensor, indent), suffixes
 
 
-def _sparse_coo(tensor, indent, has_default_dtype):
+_PART_NAMES = {
+    torch.sparse_coo: ("indices", "values"),
+    torch.sparse_csr: ("crow_indices", "col_indices", "values"),
+    torch.sparse_csc: ("ccol_indices", "row_indices", "values"),
+    torch.sparse_bsr: ("crow_indices", "col_indices", "values"),
+    torch.sparse_bsc: ("ccol_indices", "row_indices", "values"),
+}
+
+
+def _sparse(tensor, indent, has_default_dtype):
+    """The text and suffixes of a sparse tensor: its parts one below the other."""
     suffixes = [f"size={tuple(tensor.shape)}", f"nnz={tensor._nnz()}"]
     if not has_default_dtype:
         suffixes.append(f"dtype={tensor.dtype}")
     parts = []
-    for name, part in (("indices", tensor._indices().detach()), ("values", tensor._values().detach())):
+    for name, part in zip(_PART_NAMES[tensor.layout], torch._utils._sparse_parts(tensor), strict=False):
         prefix = f"{name}=tensor("
         text = _tensor_str(part, indent + len(prefix))
         if part.numel() == 0:
@@ -233,9 +243,8 @@ def _str_intern(tensor, tensor_contents):
     default = torch.get_default_dtype()
     default_complex = torch.complex128 if default == torch.float64 else torch.complex64
     has_default_dtype = tensor.dtype in (default, default_complex, torch.int64, torch.bool)
-    sparse = tensor.layout == torch.sparse_coo
     data = tensor.detach()
-    text, more = (_sparse_coo if sparse else _dense)(data, indent, has_default_dtype)
+    text, more = (_dense if tensor.layout == torch.strided else _sparse)(data, indent, has_default_dtype)
     suffixes += more
     if tensor_contents is not None:
         text = tensor_contents
@@ -245,7 +254,7 @@ def _str_intern(tensor, tensor_contents):
         suffixes.append(f"grad_fn=<{type(tensor.grad_fn).__name__}>")
     elif tensor.requires_grad:
         suffixes.append("requires_grad=True")
-    result = _add_suffixes(prefix + text, suffixes, indent, force_newline=sparse)
+    result = _add_suffixes(prefix + text, suffixes, indent, force_newline=tensor.is_sparse)
     if isinstance(tensor, torch.nn.Parameter) and not plain:
         result = f"Parameter({result})"
     return result

@@ -37,6 +37,27 @@ def _rebuild_tensor_v3(
     return tensor
 
 
+def _sparse_parts(tensor):
+    """What a pickle holds of a sparse tensor."""
+    size = torch.Size(tensor.shape)
+    if tensor.layout == torch.sparse_coo:
+        return tensor._indices(), tensor._values(), size, tensor.is_coalesced()
+    if tensor.layout in (torch.sparse_csr, torch.sparse_bsr):
+        return tensor.crow_indices(), tensor.col_indices(), tensor.values().detach(), size
+    return tensor.ccol_indices(), tensor.row_indices(), tensor.values().detach(), size
+
+
+def _rebuild_sparse_tensor(layout, data):
+    """A sparse tensor of its parts, which are checked: they come from a file."""
+    if layout == torch.sparse_coo:
+        indices, values, size, *coalesced = data  # old files do not say whether it is
+        return torch.sparse_coo_tensor(indices, values, size, is_coalesced=bool(coalesced and coalesced[0]))
+    compressed, plain, values, size = data
+    return torch.sparse_compressed_tensor(
+        compressed, plain, values, size, layout=layout, check_invariants=True
+    )
+
+
 def _rebuild_parameter(data, requires_grad, backward_hooks):
     """A parameter."""
     return torch.nn.Parameter(data, requires_grad)

@@ -12,14 +12,14 @@ class PerParameter(Stepping):
     Complex parameters are stepped as pairs of reals. ``foreach`` is accepted: the numbers are the same.
     """
 
-    _takes_complex = True
+    _takes_complex, _takes_sparse = True, False
 
     def _step_group(self, group, params):
         for param in params:
             self._step_parameter(param, group)
 
     def _step_parameter(self, param, group):
-        if param.grad.is_sparse:
+        if param.grad.is_sparse and not self._takes_sparse:
             raise RuntimeError(f"{type(self).__name__} does not support sparse gradients")
         if param.is_complex() and not self._takes_complex:
             raise RuntimeError(f"{type(self).__name__} does not support complex parameters")
@@ -45,6 +45,8 @@ class PerParameter(Stepping):
         if group.get("decoupled_weight_decay"):
             param.mul_(1 - lr * decay)
             return grad
+        if grad.is_sparse:
+            raise RuntimeError("weight_decay option is not compatible with sparse gradients")
         return grad.add(param, alpha=decay)
 
     def _start(self, param, state, group):

@@ -12,6 +12,8 @@ __all__ = ["Adagrad"]
 class Adagrad(PerParameter):
     """Steps along the gradient over the root of the sum of its squares so far."""
 
+    _takes_sparse = True
+
     def __init__(
         self,
         params,
@@ -46,5 +48,12 @@ class Adagrad(PerParameter):
 
     def _update(self, param, grad, state, group, lr):
         rate = lr / (1 + (state["step"].item() - 1) * group["lr_decay"])
+        if grad.is_sparse:  # only what it names changes
+            grad = grad.coalesce()
+            places, values = tuple(grad.indices()), grad.values()
+            total = state["sum"][places] + values.pow(2)
+            state["sum"][places] = total
+            param[places] -= rate * values / (total.sqrt() + group["eps"])
+            return
         total = state["sum"].addcmul_(grad, grad, value=1)
         param.addcdiv_(grad, total.sqrt().add(group["eps"]), value=-rate)
