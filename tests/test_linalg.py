@@ -102,3 +102,81 @@ def test_exponential_scales_each_matrix_alone() -> None:
     for out, angle in zip(both, (40.0, 0.04)):
         want = [[np.cos(angle), np.sin(angle)], [-np.sin(angle), np.cos(angle)]]
         np.testing.assert_allclose(out.numpy(), want, rtol=1e-11, atol=1e-11)
+
+
+def test_a_loss_on_the_phase_has_no_gradient() -> None:
+    """Complex eigenvectors are given up to a phase: abs() may be differentiated, the numbers may not."""
+    a = tensor(3, 3, dtype="complex128")
+    a = (a + a.mH).requires_grad_()
+    torch.linalg.eigh(a).eigenvectors.abs()[0, 0].backward()
+    for decompose in (lambda: torch.linalg.eigh(a)[1], lambda: torch.linalg.svd(a)[0]):
+        with pytest.raises(RuntimeError, match="phase"):
+            (decompose()[0, 0] * (1 + 2j)).real.backward()
+
+
+@pytest.mark.parametrize("pivots", [[1, 2, 9], [0, 1, 2], [-1, 2, 3], [1, 2], [1, 2, 3, 3]])
+def test_pivots_are_not_trusted(pivots: list[int]) -> None:
+    """LAPACK would follow them out of the matrix."""
+    swaps = torch.tensor(pivots, dtype=torch.int32)
+    for use in (
+        lambda: torch.lu_unpack(torch.eye(3), swaps),
+        lambda: torch.linalg.lu_solve(torch.eye(3), swaps, torch.ones(3, 1)),
+        lambda: torch.linalg.ldl_solve(torch.eye(3), swaps, torch.ones(3, 1)),
+    ):
+        with pytest.raises(RuntimeError):
+            use()
+
+
+def test_singular_matrices_leave_no_finite_answer() -> None:
+    inverse, info = torch.linalg.inv_ex(torch.tensor([[1.0, 2.0], [2.0, 4.0]]))
+    assert info.item() == 2 and not torch.isfinite(inverse).any()
+    result, info = torch.linalg.solve_ex(torch.zeros(2, 2), torch.ones(4, 2, 1))
+    assert info.shape == () and info.item() == 1 and not torch.isfinite(result).all()
+    with pytest.raises(torch.linalg.LinAlgError, match="singular"):
+        torch.cholesky_inverse(torch.zeros(2, 2))
+
+
+def test_not_finite_matrices_end() -> None:
+    """Iterative routines would not converge on them."""
+    a = torch.tensor([[float("nan"), 1.0], [1.0, 1.0]])
+    for name in ("eig", "eigvals"):
+        with pytest.raises(RuntimeError, match="infs or NaNs"):
+            getattr(torch.linalg, name)(a)
+    with pytest.raises(torch.linalg.LinAlgError, match="converge"):
+        torch.linalg.svd(a)
+
+
+@pytest.mark.parametrize("left", [True, False])
+@pytest.mark.parametrize("transpose", [True, False])
+def test_reflectors(left: bool, transpose: bool) -> None:
+    """Q as a matrix and Q as LAPACK applies it agree, and so do their gradients."""
+    compact, tau = (t.requires_grad_() for t in torch.geqrf(tensor(2, 4, 4)))
+    other, cotangent = tensor(2, 4, 4), tensor(2, 4, 4)
+    q = torch.linalg.householder_product(compact, tau)
+    q = q.mT if transpose else q
+    expected = q @ other if left else other @ q
+    got = torch.ormqr(compact, tau, other, left, transpose)
+    for a, b in zip(
+        (expected, *torch.autograd.grad(expected, (compact, tau), cotangent)),
+        (got, *torch.autograd.grad(got, (compact, tau), cotangent)),
+    ):
+        np.testing.assert_allclose(a.detach().numpy(), b.detach().numpy(), rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("order", [-1, -3.5, float("inf"), float("-inf")])
+def test_no_elements_have_no_extreme_norm(order: float) -> None:
+    with pytest.raises(RuntimeError, match="identity"):
+        torch.linalg.vector_norm(torch.ones(0, 3), order, 0)
+    assert torch.linalg.vector_norm(torch.ones(0, 3), order, 1).shape == (0,)
+
+
+def test_low_rank() -> None:
+    factors = tensor(2, 7, 3), tensor(2, 5, 3)
+    a = factors[0] @ factors[1].mT
+    u, s, v = torch.svd_lowrank(a, q=3)
+    np.testing.assert_allclose(((u * s.unsqueeze(-2)) @ v.mT).numpy(), a.numpy(), atol=1e-10)
+    centred = a - a.mean(-2, keepdim=True)
+    u, s, v = torch.pca_lowrank(a, q=3)
+    np.testing.assert_allclose(((u * s.unsqueeze(-2)) @ v.mT).numpy(), centred.numpy(), atol=1e-10)
+    with pytest.raises(ValueError, match="not greater than"):
+        torch.pca_lowrank(a, q=6)

@@ -152,6 +152,11 @@ Tensor inverse_backward(const Tensor& grad, const Tensor& inverse);
 std::tuple<Tensor, Tensor> triangular_backward(const Tensor& grad, const Tensor& A, const Tensor& X,
                                                bool upper, bool left, bool unitriangular,
                                                const std::array<bool, 2>& needs);
+std::tuple<Tensor, Tensor> householder_product_backward(const Tensor& grad, const Tensor& input,
+                                                        const Tensor& tau);
+std::tuple<Tensor, Tensor, Tensor> ormqr_backward(const Tensor& grad, const Tensor& input,
+                                                  const Tensor& tau, const Tensor& other, bool left,
+                                                  bool transpose);
 Tensor qr_backward(const Tensor& grad_q, const Tensor& grad_r, const Tensor& Q, const Tensor& R,
                    std::string_view mode);
 Tensor eigh_backward(const Grads& grads, const Tensor& values, const Tensor& vectors);

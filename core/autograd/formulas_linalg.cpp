@@ -12,6 +12,7 @@
 #include "generated/ops_index.h"
 #include "generated/ops_lapack.h"
 #include "generated/ops_math.h"
+#include "generated/ops_matrix.h"
 #include "generated/ops_order.h"
 #include "generated/ops_reduce.h"
 #include "generated/ops_shape.h"
@@ -72,6 +73,49 @@ Tensor square_qr_backward(const Tensor& grad_q, const Tensor& grad_r, const Tens
 Tensor through_square(const Tensor& grad, const Tensor& factor, bool upper) {
   const Tensor both = grad + adjoint(grad);
   return upper ? product(factor, both) : product(both, factor);
+}
+
+// The unit lower trapezoid whose columns are the vectors of `count` reflectors.
+Tensor reflector_columns(const Tensor& compact, int64_t count) {
+  const Tensor below = ops::tril(ops::narrow(compact, -1, 0, count), -1);
+  return ops::masked_fill(below, identity(below), number(1));
+}
+
+// The gradients of a compact matrix, of tau and of the target through H_1 ... H_k target with
+// H = I - tau v v^H, or through the adjoint's product: one reflector after the other.
+std::tuple<Tensor, Tensor, Tensor> reflected_backward(Tensor grad, const Tensor& compact,
+                                                      const Tensor& tau, const Tensor& target,
+                                                      bool adjoint_of) {
+  const int64_t count = tau.size(-1);
+  const Tensor vectors = reflector_columns(compact, count);
+  const auto place = [&](int64_t step) { return adjoint_of ? step : count - 1 - step; };
+  const auto vector = [&](int64_t i) { return ops::narrow(vectors, -1, i, 1); };
+  const auto scale = [&](int64_t i) {
+    const Tensor factor = ops::unsqueeze(ops::narrow(tau, -1, i, 1), -1);
+    return adjoint_of ? ops::conj(factor) : factor;
+  };
+  TensorList reached{target};
+  for (int64_t step = 0; step + 1 < count; ++step) {
+    const Tensor v = vector(place(step)), &x = reached.back();
+    reached.push_back(x - scale(place(step)) * product(v, product(adjoint(v), x)));
+  }
+  TensorList of_vectors(static_cast<size_t>(count)), of_tau(static_cast<size_t>(count));
+  for (int64_t step = count; step-- > 0;) {
+    const int64_t i = place(step);
+    const Tensor v = vector(i), s = scale(i), &x = reached[static_cast<size_t>(step)];
+    const Tensor along_x = product(adjoint(v), x), along_grad = product(adjoint(v), grad);
+    const Tensor of_scale = ops::neg(product(along_grad, adjoint(along_x)));
+    const auto slot = static_cast<size_t>(i);
+    of_tau[slot] = ops::squeeze_dim(adjoint_of ? ops::conj(of_scale) : of_scale, -1);
+    of_vectors[slot] = ops::neg(ops::conj(s) * product(grad, adjoint(along_x)) +
+                                s * product(x, adjoint(along_grad)));
+    grad = grad - ops::conj(s) * product(v, along_grad);
+  }
+  if (count == 0) return {ops::zeros_like(compact), ops::zeros_like(tau), grad};
+  Dims rest = compact.sizes();
+  rest.back() -= count;
+  of_vectors.push_back(ops::zeros(rest, compact.dtype(), compact.device()));
+  return {ops::tril(ops::cat(of_vectors, -1), -1), ops::cat(of_tau, -1), grad};
 }
 
 bool any_zero(const Tensor& t) { return value_of(ops::any(ops::eq(t, number(0)))).to<bool>(); }
@@ -164,6 +208,23 @@ std::tuple<Tensor, Tensor> triangular_backward(const Tensor& grad, const Tensor&
   const Tensor full = ops::neg(left ? product(of_b, adjoint(X)) : product(adjoint(X), of_b));
   const int64_t shift = unitriangular ? 1 : 0;
   return {upper ? ops::triu(full, shift) : ops::tril(full, -shift), of_b};
+}
+
+std::tuple<Tensor, Tensor> householder_product_backward(const Tensor& grad, const Tensor& input,
+                                                        const Tensor& tau) {
+  const Tensor eye = ops::expand(ops::to_dtype(identity(input), input.dtype()), input.sizes());
+  const auto [of_input, of_tau, of_eye] = reflected_backward(grad, input, tau, eye, false);
+  return {of_input, of_tau};
+}
+
+std::tuple<Tensor, Tensor, Tensor> ormqr_backward(const Tensor& grad, const Tensor& input,
+                                                  const Tensor& tau, const Tensor& other, bool left,
+                                                  bool transpose) {
+  if (left) return reflected_backward(grad, input, tau, other, transpose);
+  // C Q = (Q^H C^H)^H
+  const auto [of_input, of_tau, of_other] =
+      reflected_backward(adjoint(grad), input, tau, adjoint(other), !transpose);
+  return {of_input, of_tau, adjoint(of_other)};
 }
 
 Tensor qr_backward(const Tensor& grad_q, const Tensor& grad_r, const Tensor& Q, const Tensor& R,

@@ -4,15 +4,15 @@
 
 #include "core/composed/matrices.h"
 #include "core/dispatch/thread_state.h"
-#include "generated/composed_lapack.h"
+#include "generated/composed_matrix.h"
 #include "generated/ops_compare.h"
 #include "generated/ops_convert.h"
 #include "generated/ops_create.h"
 #include "generated/ops_elementwise.h"
 #include "generated/ops_index.h"
-#include "generated/ops_lapack.h"
 #include "generated/ops_linalg.h"
 #include "generated/ops_math.h"
+#include "generated/ops_matrix.h"
 #include "generated/ops_order.h"
 #include "generated/ops_reduce.h"
 #include "generated/ops_shape.h"
@@ -99,37 +99,6 @@ std::vector<std::vector<size_t>> cheapest_splits(const TensorList& matrices) {
     }
   }
   return splits;
-}
-
-// --- reflectors I - tau v v^H, whose v lie below the diagonal of columns.
-Tensor reflected(const Tensor& vectors, const Tensor& tau, const Tensor& target, bool adjoint_of) {
-  Tensor out = target;
-  const int64_t count = tau.size(-1);
-  for (int64_t step = 0; step < count; ++step) {
-    const int64_t i = adjoint_of ? step : count - 1 - step;
-    const Tensor v = ops::narrow(vectors, -1, i, 1),
-                 factor = ops::unsqueeze(ops::narrow(tau, -1, i, 1), -1);
-    const Tensor scale = adjoint_of ? ops::conj(factor) : factor;
-    out = ops::sub(out, ops::mul(scale, product(v, product(adjoint(v), out))));
-  }
-  return out;
-}
-
-Tensor reflector_columns(const Tensor& compact, int64_t count) {
-  const Tensor below = ops::tril(ops::narrow(compact, -1, 0, count), -1);
-  return ops::masked_fill(below, identity(below), number(1));
-}
-
-void require_reflectors(const char* op, const Tensor& input, const Tensor& tau) {
-  MSA_REQUIRE(input.dim() >= 2, Runtime, op,
-              ": input must have at least 2 dimensions, but its shape is ", DimsView(input.sizes()),
-              ".");
-  MSA_REQUIRE(tau.dim() == input.dim() - 1 && input.size(-1) >= tau.size(-1), Runtime, op,
-              ": input.shape[-1] must be greater than or equal to tau.shape[-1], with equal "
-              "batches; the shapes are ",
-              DimsView(input.sizes()), " and ", DimsView(tau.sizes()), ".");
-  MSA_REQUIRE(input.dtype() == tau.dtype(), Runtime, op, ": tau dtype ", tau.dtype(),
-              " does not match input dtype ", input.dtype(), ".");
 }
 
 }  // namespace
@@ -257,27 +226,6 @@ Tensor linalg_vander(const Tensor& x, OptInt N) {
   const Tensor powers = ops::cumprod(ops::expand(ops::unsqueeze(points, -1), sizes), -1);
   sizes.back() = 1;
   return ops::cat({ops::ones(sizes, powers.dtype(), x.device()), powers}, -1);
-}
-
-Tensor linalg_householder_product(const Tensor& input, const Tensor& tau) {
-  require_reflectors("linalg.householder_product", input, tau);
-  MSA_REQUIRE(input.size(-2) >= input.size(-1), Runtime,
-              "linalg.householder_product: input.shape[-2] must be greater than or equal to "
-              "input.shape[-1], but the shape is ",
-              DimsView(input.sizes()), ".");
-  return reflected(reflector_columns(input, tau.size(-1)), tau, identity_from(input), false);
-}
-
-Tensor ormqr(const Tensor& input, const Tensor& tau, const Tensor& other, bool left,
-             bool transpose) {
-  require_reflectors("ormqr", input, tau);
-  MSA_REQUIRE(other.dim() == input.dim() && other.size(left ? -2 : -1) == input.size(-2), Runtime,
-              "ormqr: other.shape[", left ? -2 : -1,
-              "] must be equal to input.shape[-2]; the shapes are ", DimsView(other.sizes()),
-              " and ", DimsView(input.sizes()), ".");
-  const Tensor vectors = reflector_columns(input, tau.size(-1));
-  if (left) return reflected(vectors, tau, other, transpose);
-  return adjoint(reflected(vectors, tau, adjoint(other), !transpose));
 }
 
 }  // namespace msa::composed

@@ -100,11 +100,24 @@ Pair aminmax(const Tensor& input, OptInt dim, bool keepdim) {
   return {ops::amin(input, dims, keepdim), ops::amax(input, dims, keepdim)};
 }
 
+// An infinite or negative order has no value for no elements, as 0 has for the others.
+static void require_elements(const Tensor& input, double order, const OptDims& dim) {
+  if (input.numel() || (order >= 0 && !std::isinf(order))) return;
+  MSA_REQUIRE(dim && !dim->empty(), Runtime, "linalg.vector_norm: cannot compute the ", order,
+              " norm of ", input, ", an empty tensor: the operation does not have an identity.");
+  for (int64_t d : *dim) {
+    MSA_REQUIRE(input.size(d) != 0, Runtime, "linalg.vector_norm: cannot compute the ", order,
+                " norm over dimension ", d, " of ", input,
+                ", which is empty: the operation does not have an identity.");
+  }
+}
+
 Tensor vector_norm(const Tensor& x, const Scalar& ord, const OptDims& dim, bool keepdim,
                    OptDType dtype) {
   checked("linalg.vector_norm", x);
   Tensor input = dtype ? ops::to_dtype(x, *dtype) : x;
   double order = ord.to_double();
+  require_elements(input, order, dim);
   if (is_complex(input.dtype())) input = ops::abs(input);
   if (std::isinf(order)) {
     Tensor sizes = ops::abs(input);

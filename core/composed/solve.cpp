@@ -1,7 +1,7 @@
 // Cholesky, LU and what they solve, in torch.linalg's names and the older ones.
 #include "core/autograd/meta.h"
 #include "core/composed/matrices.h"
-#include "generated/composed_lapack.h"
+#include "generated/composed_matrix.h"
 #include "generated/ops_compare.h"
 #include "generated/ops_convert.h"
 #include "generated/ops_create.h"
@@ -19,14 +19,15 @@ namespace {
 using namespace matrices;
 
 // Raises for the first matrix whose code is not zero.
-void require_done(const char* op, const Tensor& info, const char* cause) {
+void require_done(const char* op, const Tensor& info, const char* cause,
+                  ErrorKind kind = ErrorKind::LinAlg) {
   if (info.device().is_meta()) return;
   const Tensor codes = ops::contiguous(info);
   for (int64_t i = 0; i < codes.numel(); ++i) {
     const int code = codes.data<int>()[i];
     if (code == 0) continue;
     const std::string which = info.dim() ? cat("(Batch element ", i, "): ") : "";
-    fail(ErrorKind::LinAlg, op, ": ", which, cause, " (LAPACK's code: ", code, ").");
+    fail(kind, op, ": ", which, cause, " (LAPACK's code: ", code, ").");
   }
 }
 constexpr const char* kNotPositive =
@@ -73,6 +74,19 @@ bool is_vectors(const Tensor& a, const Tensor& b) {
                           Dims(DimsView(a.sizes()).first(a.sizes().size() - 1)) == b.sizes());
 }
 
+// The codes of A's own matrices, of which broadcasting made copies.
+Tensor unrepeated(Tensor codes, const Dims& batch) {
+  while (codes.dim() > static_cast<int64_t>(batch.size())) {
+    if (codes.size(0) == 0) return ops::zeros(batch, codes.dtype(), codes.device());
+    codes = ops::select(codes, 0, 0);
+  }
+  for (int64_t d = 0; d < codes.dim(); ++d) {
+    if (codes.size(d) == 0) return ops::zeros(batch, codes.dtype(), codes.device());
+    if (batch[static_cast<size_t>(d)] == 1) codes = ops::narrow(codes, d, 0, 1);
+  }
+  return codes;
+}
+
 std::tuple<Tensor, Tensor> solved(const char* op, const Tensor& A, const Tensor& B, bool left) {
   require_square(op, A);
   const bool vectors = is_vectors(A, B);
@@ -90,7 +104,7 @@ std::tuple<Tensor, Tensor> solved(const char* op, const Tensor& A, const Tensor&
   return {vectors ? ops::squeeze_dim(result, -1)
           : left  ? result
                   : ops::transpose(result, -2, -1),
-          info};
+          unrepeated(info, batch_of(A))};
 }
 
 Tensor triangular(const char* op, Tensor a, Tensor b, bool upper, bool left, bool unit) {
@@ -124,6 +138,7 @@ Tensor linalg_cholesky(const Tensor& input, bool upper) {
   return factor;
 }
 Tensor cholesky_solve(const Tensor& input, const Tensor& input2, bool upper) {
+  require_matrices("cholesky_solve", input);
   require_square("cholesky_solve", input2);
   const Tensor other = adjoint(input2);
   const Tensor half =
@@ -132,6 +147,10 @@ Tensor cholesky_solve(const Tensor& input, const Tensor& input2, bool upper) {
 }
 Tensor cholesky_inverse(const Tensor& input, bool upper) {
   require_square("cholesky_inverse", input);
+  const Tensor singular = ops::eq(diagonal(input), number(0));
+  MSA_REQUIRE(singular.device().is_meta() || !value_of(ops::any(singular)).to<bool>(), LinAlg,
+              "cholesky_inverse: a diagonal element is zero: the inversion could not be completed "
+              "because the input matrix is singular.");
   return cholesky_solve(ops::to_dtype(identity(input), input.dtype()), input, upper);
 }
 
@@ -147,12 +166,17 @@ std::tuple<Tensor, Tensor, Tensor> linalg_lu_factor_ex(const Tensor& A, bool piv
 }
 std::tuple<Tensor, Tensor> linalg_lu_factor(const Tensor& A, bool pivot) {
   auto [LU, pivots, info] = linalg_lu_factor_ex(A, pivot, false);
-  require_done("linalg.lu_factor", info, kSingularFactor);
+  require_done("linalg.lu_factor", info, kSingularFactor, ErrorKind::Runtime);
   return {LU, pivots};
 }
 std::tuple<Tensor, Tensor, Tensor> lu_unpack(const Tensor& LU, const Tensor& pivots,
                                              bool unpack_data, bool unpack_pivots) {
   require_matrices("lu_unpack", LU);
+  Dims swaps = batch_of(LU);
+  swaps.push_back(std::min(LU.size(-2), LU.size(-1)));
+  MSA_REQUIRE(!unpack_pivots || pivots.sizes() == swaps, Runtime,
+              "lu_unpack: LU_pivots must have the shape ", DimsView(swaps),
+              ", as lu_factor gives them, but it is ", DimsView(pivots.sizes()), ".");
   const Tensor none = ops::empty({0}, LU.dtype(), LU.device());
   const Tensor P = unpack_pivots ? permutation(pivots, LU.size(-2), LU.dtype()) : none;
   if (!unpack_data) return {P, none, none};
@@ -172,6 +196,10 @@ Tensor linalg_lu_solve(const Tensor& LU, const Tensor& pivots, const Tensor& B, 
   const char* op = "linalg.lu_solve";
   require_square(op, LU);
   require_matrices(op, B);
+  MSA_REQUIRE(pivots.sizes() == Dims(DimsView(LU.sizes()).first(LU.sizes().size() - 1)), Runtime,
+              op,
+              ": Expected LU.shape[:-1] and pivots.shape to be the same, but got pivots of shape ",
+              DimsView(pivots.sizes()), " and LU of shape ", DimsView(LU.sizes()), ".");
   if (!left) {  // X A = B is A^H X^H = B^H
     return adjoint(linalg_lu_solve(LU, pivots, adjoint(B), true, !adjoint_of));
   }
@@ -251,9 +279,10 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> linalg_lstsq(const Tensor& input, con
               ": parameter `driver` should be one of (gels, gelsy, gelsd, gelss), but got '", name,
               "'.");
   const bool vectors = b.dim() == input.dim() - 1;
-  MSA_REQUIRE(
-      b.dim() >= 1 && (vectors || b.dim() >= 2), Runtime, op,
-      ": input.dim() must be greater or equal to other.dim() and (input.dim() - other.dim()) <= 1");
+  MSA_REQUIRE(b.dim() >= 1 && (vectors || b.dim() == input.dim()), Runtime, op,
+              ": input.dim() must be greater or equal to other.dim() and (input.dim() - "
+              "other.dim()) <= 1, but the shapes are ",
+              DimsView(input.sizes()), " and ", DimsView(b.sizes()), ".");
   Tensor A = input, B = vectors ? ops::unsqueeze(b, -1) : b;
   MSA_REQUIRE(A.size(-2) == B.size(-2), Runtime, op,
               ": input.size(-2) should match other.size(-2), but they are ", A.size(-2), " and ",

@@ -5,13 +5,14 @@
 
 #include "core/composed/matrices.h"
 #include "core/dispatch/thread_state.h"
-#include "generated/composed_lapack.h"
+#include "generated/composed_matrix.h"
 #include "generated/ops_compare.h"
 #include "generated/ops_convert.h"
 #include "generated/ops_create.h"
 #include "generated/ops_elementwise.h"
 #include "generated/ops_lapack.h"
 #include "generated/ops_math.h"
+#include "generated/ops_matrix.h"
 #include "generated/ops_reduce.h"
 #include "generated/ops_shape.h"
 #include "generated/ops_view.h"
@@ -107,6 +108,7 @@ Tensor of_singular_values(const Tensor& input, std::pair<int64_t, int64_t> dims,
 }
 
 Tensor largest(const Tensor& t, int64_t dim, bool keepdim, bool most) {
+  if (most && t.size(dim) == 0) return ops::sum_dim(t, Dims{dim}, keepdim);  // of none it is 0
   return most ? ops::amax(t, {dim}, keepdim) : ops::amin(t, {dim}, keepdim);
 }
 
@@ -137,14 +139,23 @@ std::tuple<Tensor, Tensor> qr(const Tensor& input, bool some) {
 }
 
 // --- eigenvalues
+static void require_finite(const Tensor& t) {
+  if (t.device().is_meta()) return;
+  MSA_REQUIRE(value_of(ops::all(ops::isfinite(t))).to<bool>(), Runtime,
+              "linalg.eig: input tensor should not contain infs or NaNs.");
+}
 std::tuple<Tensor, Tensor> linalg_eigh(const Tensor& input, std::string_view UPLO) {
   return ops::_linalg_eigh(input, UPLO, true);
 }
 Tensor linalg_eigvalsh(const Tensor& input, std::string_view UPLO) {
   return std::get<0>(ops::_linalg_eigh(input, UPLO, wants_gradient(input)));
 }
-std::tuple<Tensor, Tensor> linalg_eig(const Tensor& input) { return ops::_linalg_eig(input, true); }
+std::tuple<Tensor, Tensor> linalg_eig(const Tensor& input) {
+  require_finite(input);
+  return ops::_linalg_eig(input, true);
+}
 Tensor linalg_eigvals(const Tensor& input) {
+  require_finite(input);
   return std::get<0>(ops::_linalg_eig(input, wants_gradient(input)));
 }
 
@@ -273,6 +284,24 @@ Tensor linalg_norm_ord_str(const Tensor& input, std::string_view ord, const OptD
               "numbers. Got an input of shape ",
               DimsView(input.sizes()), ".");
   return linalg_matrix_norm_str_ord(input, ord, dim.value_or(Dims{0, 1}), keepdim, dtype);
+}
+
+Tensor nuclear_norm_dim(const Tensor& input, const Dims& dim, bool keepdim) {
+  return ops::linalg_matrix_norm_str_ord(input, "nuc", dim, keepdim);
+}
+Tensor nuclear_norm(const Tensor& input, bool keepdim) {
+  MSA_REQUIRE(input.dim() == 2, Runtime,
+              "nuclear_norm: Expected a tensor with 2 dimensions, but got ", input,
+              "; give dim for others.");
+  return nuclear_norm_dim(input, {0, 1}, keepdim);
+}
+Tensor norm_except_dim(const Tensor& v, int64_t pow, int64_t dim) {
+  if (dim == -1) return ops::vector_norm(v, pow);
+  Dims others;
+  for (int64_t d = 0; d < v.dim(); ++d) {
+    if (d != wrap_dim(dim, v.dim())) others.push_back(d);
+  }
+  return others.empty() ? ops::abs(v) : ops::vector_norm(v, pow, others, true);
 }
 
 // --- condition numbers

@@ -52,6 +52,19 @@ void require_same_dtype(std::string_view op, const Tensor& a, const Tensor& b) {
               " and B of type ", b.dtype(), " instead.");
 }
 
+void require_reflectors(std::string_view op, const Tensor& input, const Tensor& tau) {
+  require_matrices(op, input);
+  MSA_REQUIRE(tau.dim() == input.dim() - 1 &&
+                  batch_of(input) == Dims(DimsView(tau.sizes()).first(tau.sizes().size() - 1)) &&
+                  input.size(-1) >= tau.size(-1),
+              Runtime, op,
+              ": input.shape[-1] must be greater than or equal to tau.shape[-1], with equal "
+              "batches; the shapes are ",
+              DimsView(input.sizes()), " and ", DimsView(tau.sizes()), ".");
+  MSA_REQUIRE(input.dtype() == tau.dtype(), Runtime, op, ": tau dtype ", tau.dtype(),
+              " does not match input dtype ", input.dtype(), ".");
+}
+
 }  // namespace
 
 std::array<OutSpec, 2> linalg_cholesky(const Tensor& input, bool) {
@@ -65,10 +78,10 @@ std::array<OutSpec, 3> linalg_lu(const Tensor& A) {
 }
 
 OutSpec linalg_permutation(const Tensor& pivots, int64_t rows) {
-  MSA_REQUIRE(
-      pivots.dtype() == DType::I32, Runtime,
-      "lu_unpack: LU_pivots is expected to be a contiguous tensor of torch.int32 dtype, but got ",
-      pivots.dtype(), "; these are what lu_factor gives.");
+  MSA_REQUIRE(pivots.dtype() == DType::I32 && pivots.dim() >= 1 && pivots.size(-1) <= rows, Runtime,
+              "lu_unpack: LU_pivots is expected to hold at most ", rows,
+              " swaps for each matrix as torch.int32, but got ", pivots,
+              "; these are what lu_factor gives.");
   Dims sizes = pivots.sizes();
   sizes.back() = rows;
   return {sizes, DType::I64};
@@ -100,6 +113,31 @@ OutSpec linalg_triangular(const Tensor& A, const Tensor& B, bool, bool left, boo
 std::array<OutSpec, 2> geqrf(const Tensor& input) {
   require_matrices("geqrf", input);
   return {same(input), vectors(input, smaller(input), input.dtype())};
+}
+
+OutSpec linalg_householder_product(const Tensor& input, const Tensor& tau) {
+  require_reflectors("linalg.householder_product", input, tau);
+  MSA_REQUIRE(input.size(-2) >= input.size(-1), Runtime,
+              "linalg.householder_product: input.shape[-2] must be greater than or equal to "
+              "input.shape[-1], but the shape is ",
+              DimsView(input.sizes()), ".");
+  return same(input);
+}
+
+OutSpec ormqr(const Tensor& input, const Tensor& tau, const Tensor& other, bool left, bool) {
+  require_reflectors("ormqr", input, tau);
+  require_same_dtype("ormqr", input, other);
+  const int64_t side = left ? -2 : -1;
+  MSA_REQUIRE(other.dim() == input.dim() && batch_of(other) == batch_of(input) &&
+                  other.size(side) == input.size(-2),
+              Runtime, "ormqr: other.shape[", side,
+              "] must be equal to input.shape[-2], with equal batches; the shapes are ",
+              DimsView(other.sizes()), " and ", DimsView(input.sizes()), ".");
+  MSA_REQUIRE(tau.size(-1) == std::min(other.size(side), input.size(-1)), Runtime,
+              "ormqr: tau.shape[-1] must be equal to min(other.shape[", side,
+              "], input.shape[-1]), but the shapes are ", DimsView(tau.sizes()), ", ",
+              DimsView(other.sizes()), " and ", DimsView(input.sizes()), ".");
+  return same(other);
 }
 
 std::array<OutSpec, 2> linalg_qr(const Tensor& A, std::string_view mode) {

@@ -17,6 +17,38 @@ int orthogonal_columns(int rows, int columns, int reflectors, T* a, int leading,
     return call<"orgqr", T>(rows, columns, reflectors, a, leading, tau);
 }
 
+// Q or its adjoint times c, or c times it, from the reflectors below a's diagonal.
+template <class T>
+int multiply_by_q(bool left, bool adjoint, const Columns& c, T* to, int reflectors, const T* a,
+                  int leading, const T* tau) {
+  const char side = left ? 'L' : 'R';
+  if constexpr (kComplex<T>)
+    return call<"unmqr", T>(side, adjoint ? 'C' : 'N', c.rows(), c.columns(), reflectors, a,
+                            leading, tau, to, c.leading());
+  else
+    return call<"ormqr", T>(side, adjoint ? 'T' : 'N', c.rows(), c.columns(), reflectors, a,
+                            leading, tau, to, c.leading());
+}
+
+// b := A^-1 b. A singular matrix is divided by its zeros, so infinities and NaN say what it is.
+void solve_all(const Tensor& A, const Columns& b, const Tensor& info) {
+  const Columns a = working_copy(A);
+  const int n = a.rows();
+  cpu::fill_contiguous(info, DType::I32, [&](const Tensor& codes) {
+    int* const code = codes.data<int>();
+    for_dtype(A.dtype(), [&]<class T>() {
+      each_matrix(codes.numel(), cubed(n) + 2.0 * n * n * b.columns(), [&](int64_t i) {
+        std::vector<int> swap(static_cast<size_t>(n));
+        T* const m = a.matrix<T>(i);
+        code[i] = n ? call<"getrf", T>(n, n, m, a.leading(), swap.data()) : 0;
+        if (n == 0 || b.columns() == 0) return;
+        call<"getrs", T>('N', n, b.columns(), static_cast<const T*>(m), a.leading(),
+                         static_cast<const int*>(swap.data()), b.matrix<T>(i), b.leading());
+      });
+    });
+  });
+}
+
 }  // namespace
 
 namespace kernels {
@@ -72,38 +104,22 @@ void _linalg_permutation(const Tensor& pivots, int64_t rows, Tensor& out) {
 }
 
 void _linalg_solve(const Tensor& A, const Tensor& B, Tensor& out, Tensor& info) {
-  const Columns a = working_copy(A), b(out, B);
-  const int n = a.rows();
-  cpu::fill_contiguous(info, DType::I32, [&](const Tensor& codes) {
-    int* const code = codes.data<int>();
-    for_dtype(out.dtype(), [&]<class T>() {
-      each_matrix(codes.numel(), cubed(n), [&](int64_t i) {
-        std::vector<int> swap(static_cast<size_t>(n));
-        code[i] = n ? call<"gesv", T>(n, b.columns(), a.matrix<T>(i), a.leading(), swap.data(),
-                                      b.matrix<T>(i), b.leading())
-                    : 0;
-      });
-    });
-  });
+  const Columns b(out, B);
+  solve_all(A, b, info);
   b.store();
 }
 
 void _linalg_inv(const Tensor& A, Tensor& out, Tensor& info) {
-  const Columns a(out, A);
-  const int n = a.rows();
-  cpu::fill_contiguous(info, DType::I32, [&](const Tensor& codes) {
-    int* const code = codes.data<int>();
-    for_dtype(out.dtype(), [&]<class T>() {
-      each_matrix(codes.numel(), 3 * cubed(n), [&](int64_t i) {
-        std::vector<int> swap(static_cast<size_t>(n));
-        T* m = a.matrix<T>(i);
-        code[i] = n ? call<"getrf", T>(n, n, m, a.leading(), swap.data()) : 0;
-        if (n && code[i] == 0)
-          call<"getri", T>(n, m, a.leading(), static_cast<const int*>(swap.data()));
-      });
-    });
+  const Columns b(out);
+  for_dtype(out.dtype(), [&]<class T>() {
+    const int64_t n = b.rows();
+    for (int64_t i = 0; i < matrices_in(out); ++i) {
+      std::fill_n(b.matrix<T>(i), n * n, T());
+      for (int64_t d = 0; d < n; ++d) b.matrix<T>(i)[d * n + d] = 1;
+    }
   });
-  a.store();
+  solve_all(A, b, info);
+  b.store();
 }
 
 void _linalg_triangular(const Tensor& A, const Tensor& B, bool upper, bool left, bool unitriangular,
@@ -132,6 +148,33 @@ void geqrf(const Tensor& input, Tensor& out, Tensor& tau) {
     });
   });
   a.store();
+}
+
+void linalg_householder_product(const Tensor& input, const Tensor& tau, Tensor& out) {
+  const Columns q(out, input);
+  const Tensor factors = cpu::contiguous(tau);
+  const int m = q.rows(), n = q.columns(), k = static_cast<int>(tau.size(-1));
+  for_dtype(out.dtype(), [&]<class T>() {
+    each_matrix(n ? matrices_in(out) : 0, 4.0 * m * n * k, [&](int64_t i) {
+      orthogonal_columns<T>(m, n, k, q.matrix<T>(i), q.leading(), factors.data<T>() + i * k);
+    });
+  });
+  q.store();
+}
+
+void ormqr(const Tensor& input, const Tensor& tau, const Tensor& other, bool left, bool transpose,
+           Tensor& out) {
+  const Columns a = working_copy(input), c(out, other);
+  const Tensor factors = cpu::contiguous(tau);
+  const int k = static_cast<int>(tau.size(-1));
+  for_dtype(out.dtype(), [&]<class T>() {
+    each_matrix(out.numel() ? matrices_in(out) : 0, 4.0 * c.rows() * c.columns() * k,
+                [&](int64_t i) {
+                  multiply_by_q<T>(left, transpose, c, c.matrix<T>(i), k, a.matrix<T>(i),
+                                   a.leading(), factors.data<T>() + i * k);
+                });
+  });
+  c.store();
 }
 
 void _linalg_qr(const Tensor& A, std::string_view mode, Tensor& q_out, Tensor& r_out) {

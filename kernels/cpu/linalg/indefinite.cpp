@@ -43,6 +43,20 @@ Columns right_hand_sides(const Tensor& B, int64_t rows) {
   return Columns(room);
 }
 
+// LAPACK follows pivots without looking: each names a row, and negative ones mark blocks of two.
+void require_pivots(const int* swap, int n) {
+  for (int k = 0; k < n; ++k) {
+    MSA_REQUIRE(swap[k] != 0 && std::abs(swap[k]) <= n, Runtime,
+                "linalg.ldl_solve: pivots must lie in [1, ", n,
+                "] or be their negatives, but one is ", swap[k],
+                "; they must be what ldl_factor gives.");
+  }
+  for (int k = 0; k<n; k += swap[k]> 0 ? 1 : 2) {
+    MSA_REQUIRE(swap[k] > 0 || (k + 1 < n && swap[k + 1] < 0), Runtime,
+                "linalg.ldl_solve: negative pivots must come in pairs, as ldl_factor gives them.");
+  }
+}
+
 }  // namespace
 
 namespace kernels {
@@ -106,6 +120,7 @@ void _linalg_ldl_solve(const Tensor& LD, const Tensor& pivots, const Tensor& B, 
   const Columns a = working_copy(LD), b(out, B);
   const int n = a.rows();
   const Tensor swaps = cpu::contiguous(pivots);
+  for (int64_t i = 0; n && i < matrices_in(out); ++i) require_pivots(swaps.data<int>() + i * n, n);
   for_dtype(out.dtype(), [&]<class T>() {
     each_matrix(
         n && b.columns() ? matrices_in(out) : 0, static_cast<double>(n) * n * b.columns(),
