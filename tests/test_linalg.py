@@ -180,3 +180,44 @@ def test_low_rank() -> None:
     np.testing.assert_allclose(((u * s.unsqueeze(-2)) @ v.mT).numpy(), centred.numpy(), atol=1e-10)
     with pytest.raises(ValueError, match="not greater than"):
         torch.pca_lowrank(a, q=6)
+
+
+@pytest.mark.parametrize(
+    ("ours", "numpys"),
+    [
+        (torch.hann_window, np.hanning),
+        (torch.hamming_window, np.hamming),
+        (torch.bartlett_window, np.bartlett),
+        (torch.blackman_window, np.blackman),
+        (
+            lambda n, periodic, dtype: torch.kaiser_window(n, periodic, 5.0, dtype=dtype),
+            lambda n: np.kaiser(n, 5.0),
+        ),
+    ],
+)
+def test_windows(ours, numpys) -> None:
+    """NumPy's are symmetric; a periodic one is the larger symmetric one without its end."""
+    for n in (0, 1, 2, 7, 8):
+        np.testing.assert_allclose(ours(n, False, dtype=torch.float64).numpy(), numpys(n), atol=1e-12)
+        if n > 1:
+            periodic = ours(n, True, dtype=torch.float64).numpy()
+            np.testing.assert_allclose(periodic, numpys(n + 1)[:-1], atol=1e-12)
+
+
+@pytest.mark.parametrize("largest", [True, False])
+def test_lobpcg(largest: bool) -> None:
+    """Eigenpairs and gradients are those of the whole decomposition."""
+    a = tensor(2, 30, 30)
+    a = (a @ a.mT + torch.eye(30, dtype=torch.float64)).requires_grad_()
+    cotangent = tensor(2, 30, 2)
+    values, vectors = torch.lobpcg(a, k=2, largest=largest, tol=1e-13)
+    all_values, all_vectors = torch.linalg.eigh(a)
+    all_values, all_vectors = (t.flip(-1) if largest else t for t in (all_values, all_vectors))
+    grads = []
+    for w, v in ((values, vectors), (all_values[:, :2], all_vectors[..., :2])):
+        loss = (v.abs() * cotangent).sum() + (w**2).sum()
+        grads.append(torch.autograd.grad(loss, a)[0].numpy())
+    np.testing.assert_allclose(values.detach().numpy(), all_values[:, :2].detach().numpy(), rtol=1e-9)
+    np.testing.assert_allclose(*grads, rtol=1e-6, atol=1e-6 * np.abs(grads[1]).max())
+    with pytest.raises(ValueError, match="eigh"):
+        torch.lobpcg(torch.eye(5), k=2)

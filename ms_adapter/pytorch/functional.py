@@ -5,6 +5,7 @@ from ms_adapter import _C
 
 from ._contraction import cdist, einsum, norm, tensordot
 from ._distinct import gradient, histogramdd, unique, unique_consecutive
+from ._lobpcg import lobpcg
 from ._lowrank import lu, pca_lowrank, svd_lowrank
 from ._stacking import (
     atleast_1d,
@@ -28,6 +29,7 @@ __all__ = [
     "einsum",
     "gradient",
     "histogramdd",
+    "lobpcg",
     "lu",
     "meshgrid",
     "nonzero",

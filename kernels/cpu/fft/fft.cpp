@@ -12,6 +12,7 @@ namespace msa {
 namespace {
 
 using cpu::fft::Plan;
+using cpu::fft::RealPlan;
 
 // How a row's `normalization` scales a transform over so many elements.
 double scale_of(int64_t normalization, double elements) {
@@ -42,19 +43,14 @@ struct Lines {
   int64_t start(int64_t line) const { return line / step * step * length + line % step; }
 };
 
-// For each line: read(line, in) fills what the plan transforms, write(line, out) stores the result.
-template <class Read, class Write>
-void each_line(int64_t count, int64_t n, bool forward, const Read& read, const Write& write) {
-  const Plan plan(n, forward);
+// For each of `count` lines body(own plan, line), where threads have plans of their own.
+template <class P, class Body>
+void each_line(int64_t count, int64_t n, bool forward, const Body& body) {
+  const std::shared_ptr<const P> plan = cpu::fft::recent<P>(n, forward);
   const Unlocked unlocked(count * n >= cpu::kGrain);
   cpu::parallel(count, std::max<int64_t>(1, cpu::kGrain / 8 / n), [&](int64_t begin, int64_t end) {
-    Plan own(plan);
-    std::vector<c128> in(static_cast<size_t>(n)), out(static_cast<size_t>(n));
-    for (int64_t line = begin; line < end; ++line) {
-      read(line, in.data());
-      own.run(in.data(), out.data());
-      write(line, out.data());
-    }
+    P own(*plan);
+    body(own, begin, end);
   });
 }
 
@@ -63,16 +59,16 @@ template <class C>
 void transform_dim(const Tensor& t, int64_t dim, bool forward, double scale) {
   const Lines lines(t, dim);
   C* const data = t.data<C>();
-  each_line(
-      lines.count, lines.length, forward,
-      [&](int64_t line, c128* in) {
-        const C* p = data + lines.start(line);
-        for (int64_t i = 0; i < lines.length; ++i) in[i] = c128(p[i * lines.step]);
-      },
-      [&](int64_t line, const c128* out) {
-        C* p = data + lines.start(line);
-        for (int64_t i = 0; i < lines.length; ++i) p[i * lines.step] = C(out[i] * scale);
-      });
+  const auto size = static_cast<size_t>(lines.length);
+  each_line<Plan>(lines.count, lines.length, forward, [&](Plan& plan, int64_t begin, int64_t end) {
+    std::vector<c128> in(size), out(size);
+    for (int64_t line = begin; line < end; ++line) {
+      C* const p = data + lines.start(line);
+      for (int64_t i = 0; i < lines.length; ++i) in[i] = c128(p[i * lines.step]);
+      plan.run(in.data(), out.data());
+      for (int64_t i = 0; i < lines.length; ++i) p[i * lines.step] = C(out[i] * scale);
+    }
+  });
 }
 
 template <class C>
@@ -80,28 +76,31 @@ void transform_dims(const Tensor& t, const Dims& dim, size_t count, bool forward
   for (size_t i = count; i-- > 0;) transform_dim<C>(t, dim[i], forward, i == 0 ? scale : 1.0);
 }
 
-// Real lines to the first `to.length` numbers of their spectrum.
+// Real lines to the first `to.length` numbers of their spectrum; beyond its half they are mirrored.
 template <class R>
 void spectrum_of_real(const Tensor& from, const Tensor& to, int64_t dim, bool forward,
                       double scale) {
   const Lines in_lines(from, dim), out_lines(to, dim);
   const R* const source = from.data<R>();
   auto* const target = to.data<std::complex<R>>();
-  each_line(
-      in_lines.count, in_lines.length, forward,
-      [&](int64_t line, c128* in) {
-        const R* p = source + in_lines.start(line);
-        for (int64_t i = 0; i < in_lines.length; ++i)
-          in[i] = static_cast<double>(p[i * in_lines.step]);
-      },
-      [&](int64_t line, const c128* out) {
-        auto* p = target + out_lines.start(line);
-        for (int64_t i = 0; i < out_lines.length; ++i)
-          p[i * out_lines.step] = std::complex<R>(out[i] * scale);
-      });
+  const int64_t n = in_lines.length;
+  each_line<RealPlan>(in_lines.count, n, forward, [&](RealPlan& plan, int64_t begin, int64_t end) {
+    std::vector<double> in(static_cast<size_t>(n));
+    std::vector<c128> half(static_cast<size_t>(n / 2 + 1));
+    for (int64_t line = begin; line < end; ++line) {
+      const R* const p = source + in_lines.start(line);
+      for (int64_t i = 0; i < n; ++i) in[i] = p[i * in_lines.step];
+      plan.spectrum(in.data(), half.data());
+      auto* const q = target + out_lines.start(line);
+      for (int64_t i = 0; i < out_lines.length; ++i) {
+        const c128 value = i <= n / 2 ? half[i] : std::conj(half[n - i]);
+        q[i * out_lines.step] = std::complex<R>(value * scale);
+      }
+    }
+  });
 }
 
-// Half spectra of real lines back to these: the other half is the conjugate, mirrored.
+// Half spectra of real lines back to these.
 template <class R>
 void real_of_spectrum(const Tensor& from, const Tensor& to, int64_t dim, bool forward,
                       double scale) {
@@ -109,22 +108,17 @@ void real_of_spectrum(const Tensor& from, const Tensor& to, int64_t dim, bool fo
   const auto* const source = from.data<std::complex<R>>();
   R* const target = to.data<R>();
   const int64_t n = out_lines.length;
-  each_line(
-      out_lines.count, n, forward,
-      [&](int64_t line, c128* in) {
-        const auto* p = source + in_lines.start(line);
-        in[0] = p[0].real();
-        for (int64_t i = 1; i <= n / 2; ++i) {
-          in[i] = c128(p[i * in_lines.step]);
-          in[n - i] = std::conj(in[i]);
-        }
-        if (n % 2 == 0) in[n / 2] = in[n / 2].real();
-      },
-      [&](int64_t line, const c128* out) {
-        R* p = target + out_lines.start(line);
-        for (int64_t i = 0; i < n; ++i)
-          p[i * out_lines.step] = static_cast<R>(out[i].real() * scale);
-      });
+  each_line<RealPlan>(out_lines.count, n, forward, [&](RealPlan& plan, int64_t begin, int64_t end) {
+    std::vector<c128> half(static_cast<size_t>(n / 2 + 1));
+    std::vector<double> out(static_cast<size_t>(n));
+    for (int64_t line = begin; line < end; ++line) {
+      const auto* const p = source + in_lines.start(line);
+      for (int64_t i = 0; i <= n / 2; ++i) half[i] = c128(p[i * in_lines.step]);
+      plan.line(half.data(), out.data());
+      R* const q = target + out_lines.start(line);
+      for (int64_t i = 0; i < n; ++i) q[i * out_lines.step] = static_cast<R>(out[i] * scale);
+    }
+  });
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The one interface to the library of Fourier transforms: a plan for lines of one length.
+// The one interface to the library of Fourier transforms: plans for lines of one length.
 #pragma once
 #include <memory>
 #include <vector>
@@ -22,5 +22,24 @@ class Plan {
   std::unique_ptr<Direct> direct_;
   std::unique_ptr<Chirp> chirp_;  // instead of direct_ where n has a large prime factor
 };
+
+// Transforms lines of n real numbers to the first n / 2 + 1 of their spectrum, and such halves back
+// to n real numbers. An even line is seen as n / 2 complex numbers, which halves the work.
+class RealPlan {
+ public:
+  RealPlan(int64_t n, bool forward);
+  void spectrum(const double* line, c128* half);
+  void line(const c128* half, double* line);
+
+ private:
+  bool even_;
+  Plan plan_;
+  std::vector<c128> turns_;  // exp(-+2 pi i k / n), for even lines
+  std::vector<c128> in_, out_;
+};
+
+// A plan from the small store of recent ones; the core lock guards it.
+template <class P>
+std::shared_ptr<const P> recent(int64_t n, bool forward);
 
 }  // namespace msa::cpu::fft
