@@ -154,7 +154,7 @@ def public_names(rows: list[Row]) -> tuple[dict[str, list[tuple[Row, str]]], dic
             for name in dotted:
                 functions.setdefault(name, []).append((row, "Function"))
         if row.has("inplace_function"):
-            for name in dotted:
+            for name in (d for d in dotted if not d.startswith("special.")):
                 functions.setdefault(name + "_", []).append((row, "Inplace"))
         if row.has("method") and not row.inplace_only:
             for name in plain:

@@ -7,12 +7,6 @@
 namespace msa::composed {
 namespace {
 
-TensorList copies(const TensorList& views) {
-  TensorList out;
-  for (const Tensor& t : views) out.push_back(ops::clone(t, MemoryFormat::Contiguous));
-  return out;
-}
-
 void check_slice(const char* op, const Tensor& place, const Tensor& src) {
   if (is_sparse(place)) sparse::refuse(op, place, "convert it with to_dense() first");
   MSA_REQUIRE(place.sizes() == src.sizes(), Runtime, op,
@@ -48,14 +42,6 @@ Tensor replaced(const char* op, const Tensor& input, const Tensor& src, View vie
 }  // namespace
 
 Tensor _contiguous_copy(const Tensor& input) { return ops::clone(input, MemoryFormat::Contiguous); }
-
-TensorList unbind_copy(const Tensor& input, int64_t dim) { return copies(ops::unbind(input, dim)); }
-TensorList split_copy(const Tensor& input, int64_t split_size, int64_t dim) {
-  return copies(ops::split(input, split_size, dim));
-}
-TensorList split_with_sizes_copy(const Tensor& input, const Dims& split_sizes, int64_t dim) {
-  return copies(ops::split_with_sizes(input, split_sizes, dim));
-}
 
 Tensor select_scatter(const Tensor& input, const Tensor& src, int64_t dim, int64_t index) {
   return replaced("select_scatter", input, src,

@@ -8,6 +8,7 @@
 #include "generated/ops_index.h"
 #include "generated/ops_linalg.h"
 #include "generated/ops_math.h"
+#include "generated/ops_reduce.h"
 #include "generated/ops_shape.h"
 #include "generated/ops_view.h"
 
@@ -149,6 +150,10 @@ Tensor grid_sampler(const Tensor& input, const Tensor& grid, int64_t interpolati
       corner.push_back(&taps[d][rest % each]);
     const Tensor one = term(flat, corner, input.sizes());
     out = out.defined() ? ops::add(out, one) : one;
+  }
+  if (interpolation_mode == kNearest && grid.requires_grad()) {  // its gradient is 0, not none
+    out = ops::add(out,
+                   ops::sum(ops::masked_fill(grid, ops::ones_like(grid, DType::Bool), number(0))));
   }
   Dims sizes{batch, input.size(1)};
   for (int64_t d = 1; d <= spatial; ++d) sizes.push_back(grid.size(d));

@@ -60,10 +60,17 @@ void check(std::string_view mode, const Dims& sizes, int64_t size, int64_t befor
 Tensor mirrored_pad(const Tensor& input, const Dims& pad, std::string_view mode) {
   Tensor out = input;
   for (size_t i = 0; i < pad.size() / 2; ++i) {
-    const int64_t dim = input.dim() - 1 - static_cast<int64_t>(i), size = input.size(dim);
-    const int64_t before = pad[2 * i], behind = pad[2 * i + 1];
+    const int64_t dim = input.dim() - 1 - static_cast<int64_t>(i);
+    int64_t size = input.size(dim), before = pad[2 * i], behind = pad[2 * i + 1];
     check(mode, input.sizes(), size, before, behind);
     if (before == 0 && behind == 0) continue;
+    if (mode == "circular") {  // what negative padding cuts off is cut before the rest wraps around
+      const int64_t first = std::max<int64_t>(-before, 0);
+      size -= first + std::max<int64_t>(-behind, 0);
+      out = ops::narrow(out, dim, first, size);
+      before = std::max<int64_t>(before, 0);
+      behind = std::max<int64_t>(behind, 0);
+    }
     std::vector<int64_t> from;
     for (int64_t at = -before; at < size + behind; ++at) from.push_back(source(mode, at, size));
     out = ops::index_select(out, dim, table(from, input.device()));
