@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from call_cases import CALLS
 from memory_cases import MEMORY_CALLS
+from name_cases import NAME_CALLS
 
 import ms_adapter.pytorch as ours
 
@@ -40,7 +41,7 @@ def outcome(module: object, call: str) -> tuple[str, object]:
             return "raises", type(error).__name__
 
 
-@pytest.mark.parametrize("call", [line for line in (CALLS + MEMORY_CALLS).splitlines() if line])
+@pytest.mark.parametrize("call", [line for line in (CALLS + MEMORY_CALLS + NAME_CALLS).splitlines() if line])
 def test_call(call: str) -> None:
     assert outcome(ours, call) == outcome(torch, call)
 

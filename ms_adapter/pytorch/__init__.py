@@ -42,6 +42,8 @@ return_types = _types.ModuleType(f"{__name__}.return_types", "The named tuples t
 vars(return_types).update(_C.return_types)
 _sys.modules[return_types.__name__] = return_types
 pi, e, inf, nan, newaxis = _math.pi, _math.e, _math.inf, _math.nan, None
+has_lapack, has_mkl, has_openmp, has_spectral = True, False, True, True
+legacy_contiguous_format = contiguous_format  # noqa: F821 - of _C
 
 # ---- Python parts ----------------------------------------------------------------------------------
 from . import version
@@ -49,18 +51,37 @@ from .version import __version__
 from . import __future__
 from .autograd.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
 from ._basics import (
+    AcceleratorError,
+    FatalError,
+    JITException,
     are_deterministic_algorithms_enabled,
     compile,
+    compiled_with_cxx11_abi,
+    get_deterministic_debug_mode,
+    get_device_module,
+    get_file_path,
     get_float32_matmul_precision,
+    get_num_interop_threads,
+    init_num_threads,
+    is_anomaly_check_nan_enabled,
     is_anomaly_enabled,
     is_autocast_enabled,
     is_deterministic_algorithms_warn_only_enabled,
+    is_distributed,
     is_grad_enabled,
     is_inference_mode_enabled,
     is_storage,
     is_tensor,
+    is_vulkan_available,
+    is_warn_always_enabled,
+    set_anomaly_enabled,
     set_default_tensor_type,
+    set_deterministic_debug_mode,
     set_float32_matmul_precision,
+    set_flush_denormal,
+    set_num_interop_threads,
+    set_warn_always,
+    thread_safe_generator,
     typename,
     use_deterministic_algorithms,
 )
@@ -68,10 +89,13 @@ from . import autograd, functional, random, storage, utils
 from .functional import *  # noqa: F403 - its __all__ is the list
 from .storage import TypedStorage
 from ._tensor_str import set_printoptions
-from . import _tensor, _utils
+from . import _tensor, _tensor_rare, _utils
 from . import nn, optim
-from . import backends, compiler, cuda, distributed, jit, masked, overrides, serialization, signal, testing
-from . import sparse
+from . import accelerator, backends, compiler, cpu, cuda, distributed, jit, masked, ops, overrides
+from . import serialization, signal, sparse, testing, types
+from ._recurrent import gru, gru_cell, lstm, lstm_cell, rnn_relu, rnn_relu_cell, rnn_tanh, rnn_tanh_cell
+from ._removed import eig, lstsq, matrix_rank, solve, symeig
+from ._symbolic import *  # noqa: F403 - its __all__ is the list
 from .sparse._create import (
     SparseMethods as _SparseMethods,
     hspmm,
@@ -87,7 +111,8 @@ from .sparse._create import (
 from .serialization import load, save
 
 globals().update(**storage.storage_classes(), **storage.tensor_classes())
-_C.install_tensor_methods({**_tensor.METHODS, **_tensor._own(_SparseMethods)})
+for _methods in (_tensor.TensorMethods, _tensor_rare.RareMethods, _SparseMethods):
+    _C.install_tensor_methods(_tensor._own(_methods))
 _C.autograd.install_node_methods(_tensor.NODE_METHODS)
 
 # ---- operators, and an explanation for every name that is not here ---------------------------------

@@ -1,5 +1,6 @@
 """Functions of torch itself that are neither operators nor in a module of their own."""
 
+import os
 import warnings
 
 import ms_adapter.pytorch as torch
@@ -7,7 +8,7 @@ from ms_adapter import _C
 
 from . import storage as _storage
 
-_said_compile = False
+_said_compile = _warn_always = False
 
 
 def is_tensor(obj, /):
@@ -70,6 +71,66 @@ def compile(model=None, **options):
     return (lambda function: function) if model is None else model
 
 
+def get_deterministic_debug_mode():
+    """0: nothing nondeterministic would run, so nothing is reported."""
+    return 0
+
+
+def set_deterministic_debug_mode(debug_mode):
+    """Accepted ("default", "warn", "error" or 0, 1, 2): the CPU kernels are deterministic anyway."""
+    if debug_mode not in ("default", "warn", "error", 0, 1, 2):
+        raise RuntimeError(
+            f"set_deterministic_debug_mode: expected default, warn, error or 0, 1, 2, but got {debug_mode!r}."
+        )
+
+
+def is_warn_always_enabled():
+    """Whether warnings that are given once are repeated: Python's ``warnings`` filters decide here."""
+    return _warn_always
+
+
+def set_warn_always(b, /):
+    """Remembered, see :func:`is_warn_always_enabled`."""
+    global _warn_always
+    _warn_always = bool(b)
+
+
+def compiled_with_cxx11_abi():
+    """True, as in all of PyTorch's newer builds."""
+    return True
+
+
+def get_file_path(*path_components):
+    """The path of a file beside this package's files."""
+    return os.path.join(os.path.dirname(os.path.dirname(__file__)), *path_components)
+
+
+def set_flush_denormal(mode, /):
+    """False: the smallest numbers are never flushed to 0."""
+    return False
+
+
+def get_num_interop_threads():
+    """1: operators run one after another."""
+    return 1
+
+
+def set_num_interop_threads(n, /):
+    """Accepted for at least one thread: operators run one after another in any case."""
+    if n <= 0:
+        raise RuntimeError(f"set_num_interop_threads: expected a positive number of threads, got {n}.")
+
+
+def is_distributed(input):
+    """False: a tensor lies in one process."""
+    return False
+
+
+def is_vulkan_available():
+    """False: there are no Vulkan devices."""
+    return False
+
+
 def is_grad_enabled():
     """Whether operations are recorded for backward here."""
     return _C.autograd.is_grad_enabled()
@@ -88,3 +149,42 @@ def is_anomaly_enabled():
 def is_autocast_enabled(device_type="cuda"):
     """False: mixed precision is not supported yet."""
     return False
+
+
+def is_anomaly_check_nan_enabled():
+    """Whether anomaly mode looks for NaN in gradients."""
+    return _C.autograd.is_anomaly_check_nan_enabled()
+
+
+def set_anomaly_enabled(mode, check_nan=True):
+    """Anomaly mode on or off, see ``torch.autograd.set_detect_anomaly``."""
+    _C.autograd.set_anomaly(mode, check_nan)
+
+
+def init_num_threads():
+    """Nothing: threads are started when they are first needed."""
+
+
+def get_device_module(device=None):
+    """The module of a device's type, as ``torch.cpu``."""
+    kind = "cpu" if device is None else torch.device(device).type
+    module = getattr(torch, kind, None)
+    if module is None:
+        raise RuntimeError(f"get_device_module: there is no module torch.{kind}.")
+    return module
+
+
+def thread_safe_generator():
+    """None: outside of a DataLoader's worker threads the default generator is used."""
+
+
+class AcceleratorError(RuntimeError):
+    """A fault of an accelerator; none is raised here."""
+
+
+class FatalError(RuntimeError):
+    """A fault after which a process cannot go on; none is raised here."""
+
+
+class JITException(RuntimeError):
+    """A fault of TorchScript; none is raised here."""

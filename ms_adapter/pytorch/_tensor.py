@@ -284,4 +284,4 @@ def _own(cls):
 
 
 _CLASS_ATTRIBUTES = {"__module__", "__doc__", "__dict__", "__weakref__", "__qualname__"}
-METHODS, NODE_METHODS = _own(TensorMethods), _own(NodeMethods)
+NODE_METHODS = _own(NodeMethods)

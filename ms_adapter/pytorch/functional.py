@@ -4,7 +4,18 @@ import ms_adapter.pytorch as torch
 from ms_adapter import _C
 
 from ._contraction import cdist, einsum, norm, tensordot
+from ._control import cond, while_loop
+from ._creation import from_file, range
 from ._distinct import gradient, histogramdd, unique, unique_consecutive
+from ._forms import (
+    ctc_loss,
+    dequantize,
+    resize_as_,
+    split,
+    split_copy,
+    split_with_sizes_copy,
+    unbind_copy,
+)
 from ._lobpcg import lobpcg
 from ._lowrank import lu, pca_lowrank, svd_lowrank
 from ._stacking import (
@@ -26,7 +37,11 @@ __all__ = [
     "broadcast_tensors",
     "cartesian_prod",
     "cdist",
+    "cond",
+    "ctc_loss",
+    "dequantize",
     "einsum",
+    "from_file",
     "gradient",
     "histogramdd",
     "lobpcg",
@@ -35,11 +50,18 @@ __all__ = [
     "nonzero",
     "norm",
     "pca_lowrank",
+    "range",
+    "resize_as_",
+    "split",
+    "split_copy",
+    "split_with_sizes_copy",
     "svd_lowrank",
     "tensordot",
+    "unbind_copy",
     "unique",
     "unique_consecutive",
     "unravel_index",
+    "while_loop",
 ]
 
 

@@ -8,5 +8,6 @@ from ._functional.layers import *  # noqa: F403
 from ._functional.loss import *  # noqa: F403
 from ._functional.more_loss import *  # noqa: F403
 from ._functional.more_pooling import *  # noqa: F403
+from ._functional.pool_indices import *  # noqa: F403
 from ._functional.resize import *  # noqa: F403
 from ._functional.sequence_loss import *  # noqa: F403

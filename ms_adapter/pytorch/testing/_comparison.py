@@ -1,6 +1,7 @@
 """assert_close: equal up to a tolerance, or an AssertionError that says where and by how much not."""
 
 import numbers
+import warnings
 from collections.abc import Mapping, Sequence
 
 import ms_adapter.pytorch as torch
@@ -58,6 +59,21 @@ def assert_close(
     if fault is None:
         return
     raise AssertionError(msg(fault) if callable(msg) else msg or fault)
+
+
+def assert_allclose(actual, expected, rtol=None, atol=None, equal_nan=True, msg=""):
+    """:func:`assert_close` whatever the dtypes, devices and strides. Deprecated."""
+    warnings.warn("torch.testing.assert_allclose is deprecated: use assert_close.", stacklevel=2)
+    assert_close(
+        torch.as_tensor(actual),
+        torch.as_tensor(expected),
+        rtol=rtol,
+        atol=atol,
+        equal_nan=equal_nan,
+        check_device=False,
+        check_dtype=False,
+        msg=msg or None,
+    )
 
 
 def _difference(actual, expected, where, options):
