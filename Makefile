@@ -6,6 +6,7 @@
 #   make sanitize      ASan+UBSan tests           make lint          clang-format, ruff, mypy
 #   make test-mindspore   the device "mindspore", with MindSpore in an environment of its own
 #   make reference     writes docs/operators.md anew from the registry
+#   make support       writes docs/support.md anew; RUNS="a.json b.json" takes in new conformance runs first
 VENV ?= .venv
 MINDSPORE_VENV ?= .venv-mindspore
 BUILD ?= build
@@ -15,7 +16,7 @@ STAMPS := $(VENV)/.stamps
 PIP := $(PY) -m pip install -q --disable-pip-version-check
 export PATH := $(abspath $(VENV)/bin):$(PATH)
 
-.PHONY: demo demo-compare test test-mindspore conformance bench bench-ops dev sanitize sanitize-fuzz lint reference package clean
+.PHONY: demo demo-compare test test-mindspore conformance bench bench-ops dev sanitize sanitize-fuzz lint reference support package clean
 .DELETE_ON_ERROR:
 
 demo: package $(STAMPS)/demo
@@ -53,6 +54,10 @@ lint: $(STAMPS)/lint
 
 reference: $(STAMPS)/venv
 	$(PY) -m opgen --ops ops --reference docs/operators.md
+
+support: package $(STAMPS)/test
+	if [ -n "$(RUNS)" ]; then $(PY) -m conformance.support merge $(RUNS); fi
+	$(PY) -m conformance.support page
 
 # The build: configured once (ninja configures again by itself), then as much as changed.
 dev: $(STAMPS)/build

@@ -1,0 +1,86 @@
+"""docs/support.md and its sources: no public name of PyTorch is missing silently, and page and data agree."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("torch")
+
+from conformance import support  # noqa: E402 - needs PyTorch
+
+
+def record(**changes: Any) -> dict[str, Any]:
+    plain = {"suite": "ops", "name": "add@float32", "exists": True, "skip": None, "crash": None, "phases": {}}
+    return {**plain, **changes}
+
+
+def test_every_public_name_is_there_or_listed_with_its_reason() -> None:
+    assert list(support.faults()) == []
+
+
+def test_a_name_without_a_reason_and_a_reason_without_a_name_are_faults(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listed = tmp_path / "absent.toml"
+    text = support.ABSENT.read_text().replace('torch.embedding_bag"', 'torch.embedding_bags torch.add"')
+    listed.write_text(text)
+    monkeypatch.setattr(support, "ABSENT", listed)
+    assert list(support.faults()) == [
+        "torch.add is there, but docs/absent.toml lists it",
+        "torch.embedding_bag is neither there nor in docs/absent.toml",
+        "docs/absent.toml: 'torch.embedding_bags' fits no name",
+        "docs/absent.toml: 'torch.add' fits no name",
+    ]
+
+
+def test_the_page_is_up_to_date() -> None:
+    assert support.page() == support.PAGE.read_text(), "run: make support"
+
+
+def test_a_record_becomes_letters() -> None:
+    phases = {"forward": {"pass": 2}, "grad": {"pass": 1, "fail": 1}, "out": {"skip": 1}}
+    assert support.letters(record(phases=phases)) == "fG"
+    assert support.letters(record(exists=False)) == "-"
+    assert support.letters(record(crash="SIGSEGV")) == "!"
+    assert support.letters(record(skip="no dtype on CPU")) == ""
+
+
+def test_partial_runs_merge(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(support, "DATA", tmp_path / "support.json")
+    runs = []
+    for number, (name, outcome) in enumerate(
+        [("add@float32", "fail"), ("add@int64", "pass"), ("add@float32", "pass")]
+    ):
+        items = [record(name=name, phases={"forward": {outcome: 1}})]
+        runs.append(tmp_path / f"{number}.json")
+        runs[-1].write_text(json.dumps({"options": {"max_samples": 2}, "items": items}))
+    support.merge(runs[:2])
+    support.merge(runs[2:])
+    data = json.loads(support.DATA.read_text())
+    assert data == {"samples": 2, "items": {"add": {"float32": "f", "int64": "f"}}}
+
+
+@pytest.mark.parametrize(
+    ("letters", "role", "marks"),
+    [
+        ("fsgo", "function", "F B O"),
+        ("fSg", "function", "~~F~~ B"),
+        ("fG", "function", "F ~~B~~"),
+        ("fmI", "inplace", "~~I~~"),
+        ("fm", "method", "F"),
+        ("-", "function", "~~F~~"),
+        ("f", "inplace", " "),
+    ],
+)
+def test_letters_become_marks(letters: str, role: str, marks: str) -> None:
+    assert support.cell({"add": {"float32": letters}}, [("add", role)], "float") == marks
+
+
+def test_one_failing_dtype_strikes_out_its_group() -> None:
+    results = {"add": {"float32": "fg", "float64": "Fg", "int64": "f"}}
+    assert support.cell(results, [("add", "function")], "float") == "~~F~~ B"
+    assert support.cell(results, [("add", "function")], "int") == "F"
