@@ -20,8 +20,7 @@ PREFIX = {"linalg.": "linalg_", "fft.": "fft_", "special.": "special_", "": ""}
 FACTORY = {"dtype", "layout", "device", "pin_memory", "requires_grad", "generator", "memory_format", "names"}
 # Words in overloads that only other devices, quantized or named tensors have, or that a row spells otherwise.
 OTHER = {"out_dtype", "Dimname", "QScheme", "test_element", "element"}
-# TorchScript's lists, and an overload that another one with a default includes.
-LEFT_OUT = {"eq.Tensor_list", "ne.Tensor_list", "sort.Tensor", "arange.start"}
+LEFT_OUT = {"eq.Tensor_list", "ne.Tensor_list", "sort.Tensor"}  # of TorchScript's lists
 
 
 def aten_name(path: str) -> str:
@@ -72,7 +71,9 @@ def wanted(schema: Any) -> dict[str, Any]:
 
 def fits(row: Row, arguments: dict[str, Any]) -> bool:
     params = {p.name: p for p in row.schema.params if p.name not in FACTORY}
-    if set(params) != set(arguments):
+    if not set(params) >= set(arguments) or any(
+        params[n].default is None for n in set(params) - set(arguments)
+    ):
         return False
     for name, theirs in arguments.items():
         ours = params[name]

@@ -121,6 +121,8 @@ from ms_adapter.mindspore import backend as _mindspore
 from . import _identity, _missing, _operators
 
 _operators.install()
+dsmm = spmm = mm  # noqa: F821 - PyTorch's older names for what takes sparse tensors
+hsmm, saddmm = hspmm, sspaddmm
 _mindspore.install()
 _identity.pickle_under_own_names()
 _missing.attach_everywhere()
