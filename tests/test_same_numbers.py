@@ -1,4 +1,4 @@
-"""The same numbers as PyTorch where several are defensible: roundings of halves, ties, fractions for integers."""
+"""The same numbers as PyTorch where several would do: roundings of halves, ties, fractions for integers."""
 
 from __future__ import annotations
 
@@ -57,6 +57,11 @@ FORWARD = {
     "histc": lambda t, i: t.histc(i.v, 50, -2, 2),
     "renorm": lambda t, i: t.renorm(i.m, 2, 0, 0.5),
     "adaptive_avg_pool3d": lambda t, i: t.nn.functional.adaptive_avg_pool3d(i.image, (1, 5, 3)),
+    "prod": lambda t, i: i.m.prod(1),
+    "linspace": lambda t, i: t.linspace(-2.0, 1, 50, dtype=i.x.dtype),
+    "logspace": lambda t, i: t.logspace(4.3, -3, 2, dtype=i.x.dtype),
+    "adaptive_avg_pool_to_one": lambda t, i: t.nn.functional.adaptive_avg_pool3d(i.image, 1),
+    "conv_transpose_with_bias": lambda t, i: t.nn.functional.conv_transpose2d(i.image, i.weight, i.x[:3]),
     "number_first": lambda t, i: 0.3 * i.v,
 }
 
@@ -83,6 +88,8 @@ GRADIENTS = {
     "nextafter": lambda t, i: t.nextafter(i.v, i.x),
     "logsumexp": lambda t, i: t.logsumexp(i.m, 1),
     "renorm": lambda t, i: t.renorm(i.m, 2, 0, 0.5),
+    "glu": lambda t, i: t.nn.functional.glu(i.m),
+    "conv2d_of_images": lambda t, i: t.nn.functional.conv2d(i.b.view(3, 1, 20, 20), i.weight[:, :1]),
     "unfold": lambda t, i: i.v.unfold(0, 3, 1),
     "index_select": lambda t, i: t.index_select(i.m, 1, t.tensor([2, 1, 2, 2])),
     "avg_pool2d": lambda t, i: t.nn.functional.avg_pool2d(i.image, 3, 1, 1),
@@ -140,6 +147,7 @@ CALLS = [
     "t.arange(0.1, 3.7, 1, dtype=t.int64)",
     "t.arange(0.1, 3.7, 1, dtype=t.int32)",
     "t.logspace(0, 1.2, 4, 5.0, dtype=t.int64)",
+    "t.linspace(4.3, -3, 50, dtype=t.int64)",
     "t.tensor(True).sum_to_size([])",
     "t.tensor([True, True]).sum_to_size([2])",
     "t.addr(t.ones(2, 2, dtype=t.bool), t.ones(2, dtype=t.bool), t.ones(2, dtype=t.bool), beta=3, alpha=2)",

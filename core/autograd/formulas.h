@@ -51,6 +51,7 @@ std::tuple<Tensor, Tensor> scaled_matmul_backward(const Tensor& grad, const Tens
                                                   const std::array<bool, 2>& needs);
 std::tuple<Tensor, Tensor> linear_backward(const Tensor& grad, const Tensor& input,
                                            const Tensor& weight, const std::array<bool, 2>& needs);
+Tensor glu_backward(const Tensor& grad, const Tensor& input, int64_t dim);
 // The gradient of a bias: the sum over all dimensions but the second.
 Tensor sum_to_channels(const Tensor& grad);
 // A convolution's first results: a transposed one with output padding has fewer inputs than would

@@ -8,6 +8,7 @@
 #include "generated/ops_convert.h"
 #include "generated/ops_create.h"
 #include "generated/ops_elementwise.h"
+#include "generated/ops_index.h"
 #include "generated/ops_linalg.h"
 #include "generated/ops_math.h"
 #include "generated/ops_nn.h"
@@ -31,6 +32,16 @@ Tensor shared_factor_gradient(const Tensor& grad, const Tensor& a) {
   return ops::mm(turned(as_matrix(a)), as_matrix(grad));
 }
 
+// The first factor's gradient where that is one matrix for a whole batch.
+Tensor shared_first_gradient(const Tensor& grad, const Tensor& b) {
+  const int64_t last = grad.dim() - 1;
+  Dims rows_first{last - 1};
+  for (int64_t d = 0; d < last - 1; ++d) rows_first.push_back(d);
+  rows_first.push_back(last);
+  const Tensor rows = ops::reshape(ops::permute(grad, rows_first), {grad.size(-2), -1});
+  return ops::mm(rows, as_matrix(turned(b)));
+}
+
 }  // namespace
 
 std::tuple<Tensor, Tensor> matmul_backward(const Tensor& grad, const Tensor& a, const Tensor& b,
@@ -42,7 +53,9 @@ std::tuple<Tensor, Tensor> matmul_backward(const Tensor& grad, const Tensor& a, 
   if (a.dim() == 1) g = ops::unsqueeze(g, -2);
   Tensor of_a, of_b;
   if (needs[0]) {
-    of_a = reduce_to(ops::matmul(g, turned(right)), left.sizes(), grad.dtype());
+    of_a = left.dim() == 2 && right.dim() > 2
+               ? shared_first_gradient(g, right)
+               : reduce_to(ops::matmul(g, turned(right)), left.sizes(), grad.dtype());
     if (a.dim() == 1) of_a = ops::reshape(of_a, a.sizes());
   }
   if (needs[1]) {
@@ -71,6 +84,18 @@ std::tuple<Tensor, Tensor> linear_backward(const Tensor& grad, const Tensor& inp
   if (needs[0]) of_input = ops::matmul(grad, ops::conj(weight));
   if (needs[1]) of_weight = ops::mm(ops::t(as_matrix(grad)), ops::conj(as_matrix(input)));
   return {of_input, of_weight};
+}
+
+// Halves keep the gate itself, and round the gate's own gradient once.
+Tensor glu_backward(const Tensor& grad, const Tensor& input, int64_t dim) {
+  const int64_t size = input.size(dim) / 2;
+  const DType compute = opmath(input.dtype());
+  const auto wide = [&](const Tensor& t) { return ops::to_dtype(t, compute); };
+  const Tensor gate = ops::sigmoid(ops::narrow(input, dim, size, size)), g = wide(gate);
+  const Tensor slope = ops::mul(ops::rsub(g, wrapped_number(Scalar(1))), g);
+  const Tensor of_gate =
+      ops::mul(ops::mul(slope, wide(ops::narrow(input, dim, 0, size))), wide(grad));
+  return ops::cat({ops::mul(gate, grad), ops::to_dtype(of_gate, grad.dtype())}, dim);
 }
 
 Tensor sum_to_channels(const Tensor& grad) {

@@ -1,5 +1,6 @@
 // The public convolutions: argument checks, unbatched inputs, padding by name, transposed forms.
 #include "generated/composed_nn.h"
+#include "generated/ops_convert.h"
 #include "generated/ops_elementwise.h"
 #include "generated/ops_nn.h"
 #include "generated/ops_view.h"
@@ -83,6 +84,12 @@ Tensor transposed_nd(const char* op, const Tensor& input, const Tensor& weight, 
                      const Dims& stride, const Dims& padding, const Dims& output_padding,
                      int64_t groups, const Dims& dilation) {
   const int64_t spatial = static_cast<int64_t>(stride.size());
+  if (bias.defined() && bias.dtype() == DType::BF16) {  // the bias joins before the sum is rounded
+    const auto wide = [](const Tensor& t) { return ops::to_dtype(t, DType::F32); };
+    return ops::to_dtype(transposed_nd(op, wide(input), wide(weight), wide(bias), stride, padding,
+                                       output_padding, groups, dilation),
+                         DType::BF16);
+  }
   return batched(op, input, spatial, [&](const Tensor& batch) {
     MSA_REQUIRE(weight.dim() == batch.dim(), Runtime, op, ": expected a weight of ", batch.dim(),
                 " dimensions, but its shape is ", DimsView(weight.sizes()), ".");

@@ -231,8 +231,15 @@ Tensor logspace(const Scalar& start, const Scalar& end, int64_t steps, double ba
                                                                     : default_dtype());
   if (is_integral(out) && !(start.is_integral() && end.is_integral()))
     return logspace(start.to<int64_t>(), end.to<int64_t>(), steps, base, dtype, device);
-  Tensor exponents =
-      ops::linspace(start, end, steps, is_complex(out) ? DType::C128 : DType::F64, device);
+  if (is_half(out)) {  // the ends as halves, all else in float
+    const auto rounded = [out](const Scalar& v) {
+      return load_scalar(out, scalar_tensor(v, out).data());
+    };
+    return ops::to_dtype(logspace(rounded(start), rounded(end), steps, base, DType::F32, device),
+                         out);
+  }
+  const DType compute = is_complex(out) ? DType::C128 : out == DType::F32 ? out : DType::F64;
+  Tensor exponents = ops::linspace(start, end, steps, compute, device);
   return ops::to_dtype(ops::pow(wrapped_number(Scalar(base)), exponents), out);
 }
 

@@ -1,6 +1,9 @@
 // The public pooling operators: the number of dimensions checked, then one kernel for any of them.
+#include <algorithm>
+
 #include "generated/composed_nn.h"
 #include "generated/ops_nn.h"
+#include "generated/ops_reduce.h"
 
 namespace msa::composed {
 namespace {
@@ -39,6 +42,12 @@ Tensor avg_pool(const char* op, const Tensor& input, const Dims& kernel, const D
 Tensor adaptive_avg_pool(const char* op, const Tensor& input, const Dims& size) {
   auto spatial = static_cast<int64_t>(size.size());
   check_dims(op, input, spatial, spatial < 3 ? input.dim() - spatial : 1);
+  const bool whole = std::all_of(size.begin(), size.end(), [](int64_t n) { return n == 1; });
+  if (whole && is_floating(input.dtype())) {
+    Dims last;
+    for (int64_t d = -spatial; d < 0; ++d) last.push_back(d);
+    return ops::mean_dim(input, last, true);
+  }
   return ops::_adaptive_avg_pool(input, size);
 }
 Pair adaptive_max_pool(const char* op, const Tensor& input, const Dims& size) {

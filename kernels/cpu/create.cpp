@@ -29,18 +29,22 @@ void arange_of(const Scalar& start, const Scalar& step, Tensor& out) {
   generate<T>(out, [=](int64_t i) { return static_cast<T>(from + by * static_cast<Step<T>>(i)); });
 }
 
-// Counted from both ends, so that the last number is `end` itself.
+// What a count becomes on its way to a number: halves are made of floats.
+template <class T>
+using Whole = std::conditional_t<sizeof(T) == 2, float, T>;
+
+// Counted from both ends, so that the last number is `end` itself; halves round at each step.
 template <class T>
 void linspace_of(const Scalar& start, const Scalar& end, Tensor& out) {
-  using Number = std::conditional_t<std::is_integral_v<T>, double,
-                                    std::conditional_t<sizeof(T) == 2, float, T>>;
-  auto from = start.to<Number>(), to = end.to<Number>();
-  int64_t n = out.numel();
-  Number by = n > 1 ? (to - from) / static_cast<Number>(n - 1) : Number(0);
+  using Number = std::conditional_t<std::is_integral_v<T>, double, T>;
+  const Number from = static_cast<Number>(start.to<T>()), to = static_cast<Number>(end.to<T>());
+  const int64_t n = out.numel();
+  const auto number = [](int64_t i) { return Number(static_cast<Whole<Number>>(i)); };
+  const Number by = n > 1 ? Number(Number(to - from) / number(n - 1)) : number(0);
   generate<T>(out, [=](int64_t i) {
-    Number value =
-        i < n / 2 ? from + by * static_cast<Number>(i) : to - by * static_cast<Number>(n - 1 - i);
-    return n == 1 ? from : value;
+    const bool first = i < n / 2;
+    const Number way = Number(by * number(first ? i : n - 1 - i));
+    return n == 1 ? from : first ? Number(from + way) : Number(to - way);
   });
 }
 

@@ -297,6 +297,29 @@ void weight_gradient(const ConvShape& s, const Tensor& grad, const Tensor& input
   });
 }
 
+Tensor image_of(const Tensor& t, int64_t n) {
+  Dims sizes = t.sizes();
+  sizes[0] = 1;
+  return alias(t, {sizes, t.strides(), t.offset() + n * t.strides()[0]});
+}
+
+// In float16 PyTorch rounds the sum after each image.
+void half_weight_gradient(const ConvShape& s, const Tensor& grad, const Tensor& input,
+                          const Tensor& out) {
+  const Tensor g = contiguous(grad, DType::F32), i = contiguous(input, DType::F32),
+               one = empty(out.sizes(), DType::F32);
+  ConvShape single = s;
+  single.batch = 1;
+  fill_contiguous(out, DType::F16, [&](const Tensor& target) {
+    zero_fill(target);
+    for (int64_t n = 0; n < s.batch; ++n) {
+      weight_gradient(single, image_of(g, n), image_of(i, n), one);
+      f16* sum = target.data<f16>();
+      for (int64_t k = 0; k < out.numel(); ++k) sum[k] = sum[k] + one.data<float>()[k];
+    }
+  });
+}
+
 }  // namespace
 }  // namespace cpu
 
@@ -323,9 +346,10 @@ void _conv_weight_grad(const Tensor& grad_output, const Tensor& input, const Dim
                        const Dims& stride, const Dims& padding, const Dims& dilation,
                        int64_t groups, Tensor& out) {
   if (out.numel() == 0) return;
-  cpu::weight_gradient(cpu::conv_shape(input.sizes(), weight_size, grad_output.sizes(), stride,
-                                       padding, dilation, groups),
-                       grad_output, input, out);
+  const auto part = out.dtype() == DType::F16 ? cpu::half_weight_gradient : cpu::weight_gradient;
+  part(cpu::conv_shape(input.sizes(), weight_size, grad_output.sizes(), stride, padding, dilation,
+                       groups),
+       grad_output, input, out);
 }
 
 }  // namespace kernels

@@ -1,4 +1,6 @@
 // The reduction rows' kernels: each picks a reducer and hands it to the driver.
+#include <algorithm>
+
 #include "generated/kernels_reduce.h"
 #include "kernels/cpu/contiguous.h"
 #include "kernels/cpu/reduce/reduce.h"
@@ -66,6 +68,35 @@ void run_truth(const char* op, const ReducerTable& table, const Tensor& input, c
 // Sums and products of integers are formed in int64.
 DType summed(DType out) { return is_integral(out) ? DType::I64 : out; }
 
+// Products of halves are rounded at each factor, as PyTorch's are; sums are not.
+template <class T>
+void multiply_lines(const T* from, int64_t n, T* to, int64_t lines) {
+  for (int64_t line = 0; line < lines; ++line) {
+    T product = T(1.0f);
+    for (int64_t i = 0; i < n; ++i) product = product * *from++;
+    to[line] = product;
+  }
+}
+void product(const Tensor& input, const OptDims& dim, Tensor& out) {
+  if (!is_half(out.dtype()))
+    return run("prod", *cpu::reducer_prod, summed(out.dtype()), input, dim, out);
+  const Layout given = input.layout();
+  const Dims reduced = reduced_dims("prod", dim, input.dim());
+  Layout turned{{}, {}, given.offset};
+  for (bool kept : {true, false})
+    for (int64_t d = 0; d < input.dim(); ++d)
+      if (kept != (std::find(reduced.begin(), reduced.end(), d) != reduced.end())) {
+        turned.sizes.push_back(given.sizes[d]);
+        turned.strides.push_back(given.strides[d]);
+      }
+  const Tensor lines = cpu::contiguous(alias(input, turned), out.dtype());
+  const int64_t count = out.numel(), n = count ? lines.numel() / count : 0;
+  cpu::fill_contiguous(out, out.dtype(), [&](const Tensor& to) {
+    out.dtype() == DType::F16 ? multiply_lines(lines.data<f16>(), n, to.data<f16>(), count)
+                              : multiply_lines(lines.data<bf16>(), n, to.data<bf16>(), count);
+  });
+}
+
 // Infinite orders are the largest and smallest magnitude: the composed row takes them.
 const ReducerTable& norm_table(double order) {
   if (order == 2) return *cpu::reducer_norm2;
@@ -92,11 +123,9 @@ void mean(const Tensor& input, OptDType, Tensor& out0) {
 void mean_dim(const Tensor& input, const OptDims& dim, bool, OptDType, Tensor& out0) {
   run("mean", *cpu::reducer_mean, out0.dtype(), input, dim, out0);
 }
-void prod(const Tensor& input, OptDType, Tensor& out0) {
-  run("prod", *cpu::reducer_prod, summed(out0.dtype()), input, {}, out0);
-}
+void prod(const Tensor& input, OptDType, Tensor& out0) { product(input, {}, out0); }
 void prod_dim_int(const Tensor& input, int64_t dim, bool, OptDType, Tensor& out0) {
-  run("prod", *cpu::reducer_prod, summed(out0.dtype()), input, Dims{dim}, out0);
+  product(input, Dims{dim}, out0);
 }
 
 void any(const Tensor& input, Tensor& out0) {
