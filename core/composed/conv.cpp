@@ -2,6 +2,7 @@
 #include "generated/composed_nn.h"
 #include "generated/ops_convert.h"
 #include "generated/ops_elementwise.h"
+#include "generated/ops_math.h"
 #include "generated/ops_nn.h"
 #include "generated/ops_view.h"
 
@@ -18,11 +19,29 @@ Tensor batched(const char* op, const Tensor& input, int64_t spatial, F&& conv) {
   return ops::squeeze_dim(conv(ops::unsqueeze(input, 0)), 0);
 }
 
+// conv(input, weight, bias) by real convolutions where the operands are complex: three of them, the
+// last one of the sums of the parts.
+template <class F>
+Tensor by_real_parts(const Tensor& input, const Tensor& weight, const Tensor& bias, F&& conv) {
+  if (!is_complex(input.dtype()) || !is_complex(weight.dtype())) return conv(input, weight, bias);
+  const auto sum_of_parts = [](const Tensor& t) {
+    return t.defined() ? ops::add(ops::real(t), ops::imag(t)) : t;
+  };
+  const Tensor re = conv(ops::real(input), ops::real(weight),
+                         bias.defined() ? ops::real(bias) : bias),
+               im = conv(ops::imag(input), ops::imag(weight), Tensor()),
+               all = conv(sum_of_parts(input), sum_of_parts(weight), sum_of_parts(bias));
+  return ops::complex(ops::sub(re, im), ops::sub(ops::sub(all, re), im));
+}
+
 Tensor conv_nd(const char* op, const Tensor& input, const Tensor& weight, const Tensor& bias,
                const Dims& stride, const Dims& padding, const Dims& dilation, int64_t groups) {
-  return batched(op, input, static_cast<int64_t>(stride.size()), [&](const Tensor& batch) {
-    return ops::_conv(batch, weight, bias, stride, padding, dilation, groups);
-  });
+  const auto conv = [&](const Tensor& i, const Tensor& w, const Tensor& b) {
+    return batched(op, i, static_cast<int64_t>(stride.size()), [&](const Tensor& batch) {
+      return ops::_conv(batch, w, b, stride, padding, dilation, groups);
+    });
+  };
+  return by_real_parts(input, weight, bias, conv);
 }
 
 // "same" needs dilation * (kernel - 1) zeros in all, the odd one behind: padding by the larger half
@@ -54,9 +73,12 @@ Tensor conv_by_name(const char* op, const Tensor& input, const Tensor& weight, c
               DimsView(weight.sizes()), ".");
   MSA_REQUIRE(padding == "same", Runtime, op, ": invalid padding string '", padding,
               "': give 'valid', 'same' or numbers.");
-  return batched(op, input, static_cast<int64_t>(stride.size()), [&](const Tensor& batch) {
-    return conv_same(batch, weight, bias, stride, dilation, groups);
-  });
+  const auto conv = [&](const Tensor& i, const Tensor& w, const Tensor& b) {
+    return batched(op, i, static_cast<int64_t>(stride.size()), [&](const Tensor& batch) {
+      return conv_same(batch, w, b, stride, dilation, groups);
+    });
+  };
+  return by_real_parts(input, weight, bias, conv);
 }
 
 Dims transposed_size(const Tensor& input, const Tensor& weight, const Dims& stride,
@@ -83,6 +105,11 @@ Dims transposed_size(const Tensor& input, const Tensor& weight, const Dims& stri
 Tensor transposed_nd(const char* op, const Tensor& input, const Tensor& weight, const Tensor& bias,
                      const Dims& stride, const Dims& padding, const Dims& output_padding,
                      int64_t groups, const Dims& dilation) {
+  if (is_complex(input.dtype()) && is_complex(weight.dtype()))
+    return by_real_parts(
+        input, weight, bias, [&](const Tensor& i, const Tensor& w, const Tensor& b) {
+          return transposed_nd(op, i, w, b, stride, padding, output_padding, groups, dilation);
+        });
   const int64_t spatial = static_cast<int64_t>(stride.size());
   if (bias.defined() && bias.dtype() == DType::BF16) {  // the bias joins before the sum is rounded
     const auto wide = [](const Tensor& t) { return ops::to_dtype(t, DType::F32); };

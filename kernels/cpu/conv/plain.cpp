@@ -132,8 +132,6 @@ void plain_conv(ConvPart part, const ConvShape& s, DType dtype, const void* a, c
     MSA_CASE(I16, int16_t)
     MSA_CASE(I32, int32_t)
     MSA_CASE(I64, int64_t)
-    MSA_CASE(C64, c64)
-    MSA_CASE(C128, c128)
 #undef MSA_CASE
     default:
       fail(ErrorKind::NotImplemented, "conv: not implemented for ", dtype,

@@ -1,4 +1,4 @@
-// Convolutions of integers and complex numbers, and what float16 does its own way, in plain loops:
+// Convolutions of integers, and what float16 does its own way, in plain loops:
 // rare, so short rather than fast.
 #pragma once
 #include "kernels/cpu/conv/shape.h"
