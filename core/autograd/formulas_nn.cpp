@@ -38,7 +38,9 @@ Tensor shared_first_gradient(const Tensor& grad, const Tensor& b) {
   Dims rows_first{last - 1};
   for (int64_t d = 0; d < last - 1; ++d) rows_first.push_back(d);
   rows_first.push_back(last);
-  const Tensor rows = ops::reshape(ops::permute(grad, rows_first), {grad.size(-2), -1});
+  const int64_t columns = product(DimsView(grad.sizes()).first(static_cast<size_t>(last - 1)));
+  const Tensor rows =
+      ops::reshape(ops::permute(grad, rows_first), {grad.size(-2), columns * grad.size(-1)});
   return ops::mm(rows, as_matrix(turned(b)));
 }
 

@@ -231,7 +231,7 @@ Tensor logspace(const Scalar& start, const Scalar& end, int64_t steps, double ba
                                                                     : default_dtype());
   if (is_integral(out) && !(start.is_integral() && end.is_integral()))
     return logspace(start.to<int64_t>(), end.to<int64_t>(), steps, base, dtype, device);
-  if (is_half(out)) {  // the ends as halves, all else in float
+  if (is_half(out) && steps > 1) {  // the ends as halves, all else in float
     const auto rounded = [out](const Scalar& v) {
       return load_scalar(out, scalar_tensor(v, out).data());
     };
