@@ -109,6 +109,7 @@ from .sparse._create import (
     sspaddmm,
 )
 from .serialization import load, save
+from . import distributions
 
 globals().update(**storage.storage_classes(), **storage.tensor_classes())
 for _methods in (_tensor.TensorMethods, _tensor_rare.RareMethods, _SparseMethods):
