@@ -122,7 +122,7 @@ from ms_adapter.mindspore import backend as _mindspore
 from . import _identity, _missing, _operators
 
 _operators.install()
-dsmm = spmm = mm  # noqa: F821 - PyTorch's older names for what takes sparse tensors
+dsmm = spmm = mm  # noqa: F405, F821 - PyTorch's older names for what takes sparse tensors
 hsmm, saddmm = hspmm, sspaddmm
 _mindspore.install()
 _identity.pickle_under_own_names()
