@@ -347,3 +347,19 @@ def test_capturable_is_for_accelerators(both):
         return [attempt(lambda n=n: getattr(t.optim, n)([param], capturable=True).step()) for n in names]
 
     both(scenario)
+
+
+def test_sparse_adam(nearly):
+    def scenario(t):
+        table = t.nn.Embedding(6, 3, sparse=True)
+        with t.no_grad():
+            table.weight.copy_(t.arange(18.0).reshape(6, 3).sin())
+        optimizer = t.optim.SparseAdam(table.parameters(), lr=0.1, betas=(0.8, 0.9))
+        for places in ([0, 2, 2], [5, 0, 0], [1, 2, 5]):
+            optimizer.zero_grad()
+            table(t.tensor(places)).cos().sum().backward()
+            optimizer.step()
+        state = optimizer.state_dict()["state"][0]
+        return table.weight.tolist(), state["step"], state["exp_avg"].tolist(), state["exp_avg_sq"].tolist()
+
+    nearly(scenario, 1e-5)

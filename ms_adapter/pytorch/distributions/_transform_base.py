@@ -244,7 +244,9 @@ class ComposeTransform(Transform):
             values.append(part(values[-1]))
         values.append(y)
         terms = []
-        for (part, before, _), start, end in zip(_walk_dims(self.parts), values, values[1:], strict=True):
+        for (part, before, _), start, end in zip(
+            _walk_dims(self.parts), values[:-1], values[1:], strict=True
+        ):
             term = part.log_abs_det_jacobian(start, end)
             terms.append(_sum_rightmost(term, before - part.domain.event_dim))
         return functools.reduce(operator.add, terms)
