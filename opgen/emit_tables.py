@@ -53,7 +53,7 @@ def boxed(row: Row) -> list[str]:
             call = f"ops::{row.cpp}({', '.join(args)})"
             body = [f"{call};" if result_type(row) == "void" else f"r.set({call});"]
             if layout_at is not None:
-                body.insert(0, f"require_strided(\"{row.name}\", a[{layout_at}]);")
+                body.append(f"to_layout(a[{layout_at}], r);")
             if grad_at is not None:
                 body.append(f"if (a[{grad_at}].boolean()) set_requires_grad(r.tensors[0], true);")
         elif form == "inplace":

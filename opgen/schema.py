@@ -43,7 +43,7 @@ KINDS = {
     "memory_format": Kind("MemoryFormat", "MemoryFormat", "Format", "format()"),
     "memory_format?": Kind("OptFormat", "OptFormat", "Format", "opt_format()"),
     "Generator?": Kind("OptGenerator", "", "Generator", "generator()"),
-    "layout?": Kind("", "", "Layout", ""),  # face only: checked to be strided
+    "layout?": Kind("", "", "Layout", ""),  # face only: the boxed call converts to it
 }
 RESULTS = {"Tensor": "Tensor", "Tensor[]": "TensorList", "bool": "bool", "int": "int64_t", "float": "double",
            "Scalar": "Scalar", "()": "void"}

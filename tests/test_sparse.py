@@ -253,3 +253,82 @@ def test_every_operator_refuses_or_is_right() -> None:
     answers, bad = done.stdout.strip().splitlines()[-2:]
     assert int(answers.split()[1]) > 50
     assert bad == "bad []", done.stdout
+
+
+SAME_AS_DENSE = [
+    "s.coalesce()",
+    "-s",
+    "s.sin()",
+    "s.abs()",
+    "s * 2.5",
+    "s / 2",
+    "s + s",
+    "s - s.coalesce()",
+    "s * s",
+    "s * d",
+    "d + s",
+    "d.clone().add_(s, alpha=-2)",
+    "s.sum()",
+    "s.sum(0)",
+    "s.sum(-1)",
+    "s.sum(0, keepdim=True)",
+    "torch.sparse.sum(s, 0)",
+    "s.clone()",
+    "s.double()",
+    "s.unsqueeze(0)",
+    "s.select(0, 0)",
+    "s.select(-1, -1)",
+    "s.index_select(0, torch.tensor([0, 0]))",
+    "torch.cat([s, s])",
+    "torch.stack([s, s])",
+]
+
+
+def random_coo(
+    module: object, generator: object, sizes: tuple[int, ...], sparse_dim: int, nnz: int
+) -> object:
+    places = [module.randint(0, max(n, 1), (nnz,), generator=generator) for n in sizes[:sparse_dim]]
+    values = module.randn((nnz, *sizes[sparse_dim:]), generator=generator)
+    return module.sparse_coo_tensor(module.stack(places), values, sizes)
+
+
+@pytest.mark.parametrize("text", SAME_AS_DENSE)
+def test_random_shapes_give_what_dense_tensors_give(text: str) -> None:
+    torch = ours
+    generator = torch.Generator().manual_seed(7)
+    shapes = [((5,), 1), ((3, 4), 2), ((3, 4), 1), ((2, 3, 4), 2), ((2, 3, 4), 3), ((1, 1), 2), ((2, 0), 1)]
+    for (sizes, sparse_dim), nnz in ((shape, n) for shape in shapes for n in (0, 1, 7)):
+        s = random_coo(torch, generator, sizes, sparse_dim, nnz)
+        d = torch.randn(sizes, generator=generator)
+        names = {"torch": torch, "d": d}
+        try:
+            dense_text = text.replace(".coalesce()", "").replace("torch.sparse.sum", "torch.sum")
+            wanted = eval(dense_text, {**names, "s": s.to_dense()})
+        except IndexError:
+            with pytest.raises(IndexError):
+                eval(text, {**names, "s": s})
+            continue
+        made = eval(text, {**names, "s": s}).to_dense()
+        assert made.shape == wanted.shape, (sizes, sparse_dim, nnz)
+        assert torch.allclose(made, wanted, atol=1e-6), (sizes, sparse_dim, nnz)
+
+
+@pytest.mark.parametrize("layout", ["csr", "csc", "bsr", "bsc"])
+def test_random_matrices_survive_every_layout(layout: str) -> None:
+    torch = ours
+    generator = torch.Generator().manual_seed(3)
+    block = ((2, 3),) if layout.startswith("bs") else ()
+    for rows, columns, nnz in ((2, 3, 0), (4, 6, 5), (6, 3, 40), (0, 3, 0)):
+        s = random_coo(torch, generator, (rows, columns), 2, nnz)
+        made = getattr(s, f"to_sparse_{layout}")(*block)
+        from_dense = getattr(s.to_dense(), f"to_sparse_{layout}")(*block)
+        d = torch.randn(columns, 4, generator=generator)
+        for m in (made, from_dense):
+            assert torch.allclose(m.to_dense(), s.to_dense(), atol=1e-6)
+            assert torch.allclose(m.to_sparse().to_dense(), s.to_dense(), atol=1e-6)
+            assert torch.allclose(m.t().to_dense(), s.to_dense().t(), atol=1e-6)
+            assert torch.allclose(m @ d, s.to_dense() @ d, atol=1e-5)
+            assert torch.allclose(d.t() @ m.t(), d.t() @ s.to_dense().t(), atol=1e-5)
+            square = m @ m.t().to_sparse()
+            assert torch.allclose(square.to_dense(), s.to_dense() @ s.to_dense().t(), atol=1e-5)
+            assert torch.equal((m * 2).to_dense(), m.to_dense() * 2)

@@ -1,9 +1,11 @@
 // Random tensors made in two steps: memory, then an operator that fills it.
 #include "core/dispatch/generated_support.h"
+#include "core/sparse/sparse.h"
 #include "generated/composed_convert.h"
 #include "generated/composed_random.h"
 #include "generated/ops_elementwise.h"
 #include "generated/ops_random.h"
+#include "generated/ops_sparse.h"
 #include "generated/rules_create.h"
 
 namespace msa::composed {
@@ -47,6 +49,9 @@ Tensor randn(const Dims& size, OptGenerator generator, OptDType dtype, OptDevice
 }
 Tensor randn_like(const Tensor& input, OptGenerator generator, OptDType dtype, OptDevice device,
                   OptFormat format) {
+  if (is_sparse(input) && !is_coo(input))  // new values at the same places
+    return ops::_with_values(input,
+                             ops::randn_like(ops::_raw_values(input), generator, dtype, device));
   Tensor out = sized_like(input, dtype, device, format);
   return ops::normal_(out, 0, 1, generator);
 }

@@ -6,11 +6,7 @@
 
 namespace msa::op_calls {
 
-// `layout=` of factories: only strided tensors are made here.
-inline void require_strided(const char* op, const Value& layout) {
-  MSA_REQUIRE(
-      layout.is_none() || layout.integer() == 0, NotImplemented, op,
-      ": only layout=torch.strided is supported here; make a strided tensor and convert it");
-}
+// `layout=` of factories: what was made is converted to a sparse one (core/sparse).
+void to_layout(const Value& layout, Results& made);
 
 }  // namespace msa::op_calls

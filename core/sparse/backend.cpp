@@ -1,6 +1,7 @@
 // Where calls on sparse tensors end: rows that know them run, all others are refused by name.
 #include <unordered_map>
 
+#include "core/dispatch/boxed_support.h"
 #include "core/sparse/sparse.h"
 #include "generated/ops_create.h"
 #include "generated/ops_sparse.h"
@@ -103,6 +104,13 @@ class SparseBackend final : public Backend {
 };
 
 }  // namespace
+
+void op_calls::to_layout(const Value& layout, Results& made) {
+  if (layout.is_none()) return;
+  Tensor& t = made.tensors[0];
+  const int64_t now = is_sparse(t) ? static_cast<int64_t>(sparse_parts(t).layout) : 0;
+  if (now != layout.integer()) t = ops::_as_layout(t, layout.integer());
+}
 
 Backend& sparse_backend() {
   static SparseBackend& backend = *new SparseBackend;

@@ -122,6 +122,14 @@ Tensor one_list(const Tensor& values, const Cells& cells, int64_t batch_dim) {
 Tensor coo_of(const Tensor& t) {
   if (is_coo(t)) return t;
   const SparseParts& parts = sparse_parts(t);
+  if (!parts.blocked() && parts.batch_dim() == 0) {
+    Tensor outer = sparse::rows_from_compressed(parts.indices, parts.nnz());
+    Tensor inner = ops::to_dtype(parts.plain, DType::I64);
+    if (parts.by_rows())
+      return sparse::coo(ops::stack({outer, inner}, 0), parts.values, t.sizes(), true);
+    return ops::coalesce(
+        sparse::coo(ops::stack({inner, outer}, 0), parts.values, t.sizes(), false));
+  }
   Cells cells(t);
   Tensor places = sparse::places_of(named_cells(t, cells), cells.grid);
   Tensor values = one_list(parts.values, cells, parts.batch_dim());
@@ -190,7 +198,7 @@ Tensor compressed_of(const Tensor& matrix, SparseLayout layout, const OptDims& b
   if (!parts.by_rows()) {
     std::swap(rows, columns);
     std::swap(n_rows, n_columns);
-    Tensor order = std::get<1>(ops::sort(rows, 0));  // stable: rows stay in order in each column
+    Tensor order = ops::_place_order(rows, n_rows);  // stable: rows stay in order in each column
     rows = ops::index_select(rows, 0, order);
     columns = ops::index_select(columns, 0, order);
     values = ops::index_select(values, 0, order);
@@ -268,23 +276,9 @@ Tensor coalesce(const Tensor& input) {
 
 Tensor _coalesce(const Tensor& input) {
   const SparseParts& parts = sparse_parts(input);
-  const int64_t nnz = parts.nnz();
-  Dims lead = leading(input.sizes(), parts.sparse_dim());
-  Tensor flat = sparse::flat_places(parts.indices, lead);
-  auto [sorted, order] = ops::sort(flat, 0);
-  Tensor fresh = ops::ne(ops::slice(sorted, 0, 1), ops::slice(sorted, 0, 0, -1));
-  Tensor slot = ops::cumsum(fresh, 0, DType::I64);
-  const int64_t n = nnz < 2 ? nnz : sparse::number(ops::select(slot, 0, -1)) + 1;
-  if (n == nnz) {
-    return sparse::coo(ops::index_select(parts.indices, 1, order),
-                       ops::index_select(parts.values, 0, order), input.sizes(), true);
-  }
-  Tensor zero = ops::zeros({1}, DType::I64, flat.device());
-  slot = ops::cat({zero, slot}, 0);
-  Tensor starts = ops::cat({zero, ops::add(ops::reshape(ops::nonzero(fresh), {-1}), number(1))}, 0);
-  Tensor values = sums(n, slot, ops::index_select(parts.values, 0, order));
-  Tensor first = ops::index_select(order, 0, starts);
-  return sparse::coo(ops::index_select(parts.indices, 1, first), values, input.sizes(), true);
+  auto [indices, values] =
+      ops::_coalesce_parts(parts.indices, parts.values, leading(input.sizes(), parts.sparse_dim()));
+  return sparse::coo(indices, values, input.sizes(), true);
 }
 
 // --- to dense, and the elements at given places --------------------------------------------------
@@ -394,6 +388,8 @@ Tensor _relayout(const Tensor& input, int64_t layout, const OptDims& blocksize) 
 
 Tensor _as_layout(const Tensor& input, int64_t layout, const OptDims& blocksize, OptInt dense_dim,
                   OptInt sparse_dim) {
+  MSA_REQUIRE(layout >= 0 && layout <= 5, NotImplemented,
+              "layout=: jagged tensors are not supported; pad them and use torch.strided");
   if (layout == 0) return ops::to_dense(input);
   if (is_sparse(input)) {
     const SparseParts& parts = sparse_parts(input);

@@ -83,10 +83,10 @@ Tensor listed(const Tensor& dense, int64_t sparse_dim) {
 void add_into(Tensor& dense, const Tensor& other, const Scalar& alpha) {
   const SparseParts& parts = sparse_parts(other);
   Tensor list = parts.is_coo() ? listed(dense, parts.sparse_dim()) : Tensor();
-  Tensor values = ops::to_dtype(times(parts.values, alpha), dense.dtype());
-  if (list.defined() && dense.dtype() != DType::Bool) {
+  if (list.defined() && is_inexact(dense.dtype())) {
     Dims lead = leading(other.sizes(), parts.sparse_dim());
-    ops::index_add_(list, 0, flat_places(parts.indices, lead), values);
+    Tensor values = ops::to_dtype(parts.values, dense.dtype());
+    ops::index_add_(list, 0, flat_places(parts.indices, lead), values, alpha);
   } else {
     Tensor place = alias(dense, dense.layout());
     ops::copy_(place, ops::add(dense, ops::to_dense(other), alpha));

@@ -20,8 +20,6 @@
 namespace msa::sparse {
 namespace {
 
-Tensor number(int64_t value) { return wrapped_number(Scalar(value)); }
-
 void check_matrices(const char* op, const Tensor& a, const Tensor& b) {
   MSA_REQUIRE(a.dim() == 2 && b.dim() == 2, Runtime, op, ": Expected 2D matrices, got ", a.dim(),
               "D and ", b.dim(), "D tensors");
@@ -49,21 +47,14 @@ Tensor sparse_dense(const Tensor& a, const Tensor& dense) {
 }
 
 Tensor sparse_sparse(const Tensor& a, const Tensor& b) {
-  const Tensor left = ops::coalesce(ops::_as_layout(a, 1)), right = by_rows(b);
+  const Tensor left = by_rows(a), right = by_rows(b);
   const SparseParts &p = sparse_parts(left), &q = sparse_parts(right);
-  // Each element (i, k) of the left meets the whole row k of the right.
-  Tensor rows = ops::select(p.indices, 0, 0), inner = ops::select(p.indices, 0, 1);
-  Tensor ends = ops::to_dtype(q.indices, DType::I64);
-  Tensor starts = ops::index_select(ends, 0, inner);
-  Tensor counts = ops::sub(ops::index_select(ends, 0, ops::add(inner, number(1))), starts);
-  Spread met = spread_ranges(starts, counts);
-  Tensor columns = ops::to_dtype(ops::index_select(q.plain, 0, met.at), DType::I64);
-  Tensor products =
-      ops::mul(ops::index_select(p.values, 0, met.range), ops::index_select(q.values, 0, met.at));
-  Tensor places = ops::stack({ops::index_select(rows, 0, met.range), columns}, 0);
-  Dims sizes{a.sizes()[0], b.sizes()[1]};
-  return ops::_to_layout_of(ops::coalesce(coo(places, products, sizes, false)),
-                            is_coo(a) ? left : a);
+  SparseParts made;
+  made.layout = SparseLayout::Csr;
+  std::tie(made.indices, made.plain, made.values) = ops::_csr_csr_product(
+      p.indices, p.plain, p.values, q.indices, q.plain, q.values, b.sizes()[1]);
+  Tensor product = make_sparse(std::move(made), {a.sizes()[0], b.sizes()[1]});
+  return sparse_parts(a).blocked() ? product : ops::_to_layout_of(product, a);
 }
 
 Tensor scaled(const Tensor& t, const Scalar& factor) {

@@ -51,7 +51,7 @@ Tensor coo_sum_over(const Tensor& input, DimsView dims, bool keepdim, OptDType d
   else if (is_integral(values.dtype()))
     values = ops::to_dtype(values, DType::I64);
   Dims sizes = reduced_sizes(input.sizes(), dims, keepdim);
-  if (n_sparse == sparse_dim && !keepdim) return ops::sum_dim(values, Dims{0}, false, {});
+  if (n_sparse == sparse_dim) return ops::reshape(ops::sum_dim(values, Dims{0}, false, {}), sizes);
   Tensor places = kept_places(sparse_parts(t).indices, dims, keepdim);
   Tensor sum = ops::_sparse_coo_tensor_unsafe(places, values, sizes, n_sparse == 0);
   return ops::coalesce(sum);
@@ -136,7 +136,9 @@ Groups groups_along(const char* op, const Tensor& input, int64_t dim, OptDType d
     g.slot = keys;
     return g;
   }
-  auto [sorted, order] = ops::sort(keys, 0);
+  int64_t bound = 1;
+  for (int64_t s : sizes) bound *= s;
+  Tensor order = ops::_place_order(keys, bound), sorted = ops::index_select(keys, 0, order);
   Tensor fresh = ops::ne(ops::slice(sorted, 0, 1), ops::slice(sorted, 0, 0, -1));
   Tensor numbers =
       ops::cat({ops::zeros({1}, DType::I64, keys.device()), ops::cumsum(fresh, 0, DType::I64)}, 0);

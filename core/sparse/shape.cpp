@@ -177,7 +177,8 @@ Tensor index_select(const Tensor& input, int64_t dim, const Tensor& index) {
   MSA_REQUIRE(holds(ops::all(within)), Index, "index_select(): index out of range for dimension ",
               d, " of size ", size);
   // The entries in order of that dimension; each wanted index names a range of them.
-  auto [sorted, order] = ops::sort(row(parts.indices, d), 0);
+  Tensor order = ops::_place_order(row(parts.indices, d), size);
+  Tensor sorted = ops::index_select(row(parts.indices, d), 0, order);
   Tensor starts = ops::_searchsorted(sorted, wanted, {}, false, false);
   Tensor ends = ops::_searchsorted(sorted, wanted, {}, true, false);
   Spread met = spread_ranges(starts, ops::sub(ends, starts));

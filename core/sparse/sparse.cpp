@@ -118,9 +118,12 @@ Tensor compressed_from_rows(const Tensor& rows, int64_t n_rows) {
 }
 
 Tensor rows_from_compressed(const Tensor& compressed, int64_t nnz) {
-  Tensor places = ops::arange(Scalar(nnz), DType::I64, compressed.device());
-  Tensor ends = ops::slice(compressed, -1, 1);
-  return ops::_searchsorted(ops::to_dtype(ends, DType::I64), places, {}, true, false);
+  Tensor counts = ops::sub(ops::slice(compressed, -1, 1), ops::slice(compressed, -1, 0, -1));
+  Tensor rows = ops::repeat_interleave_counts(ops::to_dtype(counts, DType::I64));
+  MSA_REQUIRE(rows.numel() == nnz, Runtime, "the compressed indices of a sparse tensor count ",
+              rows.numel(), " places, but it has ", nnz,
+              "; see torch.sparse.check_sparse_tensor_invariants");
+  return rows;
 }
 
 Dims leading(DimsView sizes, int64_t n) { return Dims(sizes.subspan(0, static_cast<size_t>(n))); }

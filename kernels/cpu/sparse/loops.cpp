@@ -46,9 +46,20 @@ inline void add_multiple(c128 factor, const c128* from, c128* to, int64_t n) {
                         reinterpret_cast<double*>(to), n);
 }
 
+// One column: sums of products.
+template <class T>
+void rows_of_vector(const CsrMatrix<T>& m, const T* other, T* out, int64_t begin, int64_t end) {
+  for (int64_t r = begin; r < end; ++r) {
+    T sum{};
+    for (int64_t k = m.ends[r]; k < m.ends[r + 1]; ++k) sum += m.values[k] * other[m.columns[k]];
+    out[r] = sum;
+  }
+}
+
 template <class T>
 void rows(const CsrMatrix<T>& m, const T* other, int64_t width, T* out, int64_t begin,
           int64_t end) {
+  if (width == 1) return rows_of_vector(m, other, out, begin, end);
   for (int64_t r = begin; r < end; ++r) {
     T* to = out + r * width;
     for (int64_t j = 0; j < width; ++j) to[j] = T{};

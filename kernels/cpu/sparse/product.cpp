@@ -3,11 +3,13 @@
 #include "generated/kernels_sparse.h"
 #include "generated/rules_sparse.h"
 #include "kernels/cpu/contiguous.h"
+#include "kernels/cpu/sparse/check.h"
 #include "kernels/cpu/sparse/loops.h"
 #include "kernels/cpu/threads.h"
 
 namespace msa {
-namespace {
+
+namespace cpu {
 
 void check_places(const Tensor& ends, const Tensor& columns, int64_t n_columns) {
   const int64_t* end = ends.data<int64_t>();
@@ -21,6 +23,10 @@ void check_places(const Tensor& ends, const Tensor& columns, int64_t n_columns) 
   MSA_REQUIRE(good, Index, "mm: the sparse matrix has a place outside its ", n_columns,
               " columns; see torch.sparse.check_sparse_tensor_invariants");
 }
+
+}  // namespace cpu
+
+namespace {
 
 template <class T>
 void multiply(const Tensor& ends, const Tensor& columns, const Tensor& values, const Tensor& other,
@@ -58,22 +64,9 @@ void _csr_product(const Tensor& compressed_indices, const Tensor& plain_indices,
                   const Tensor& values, const Tensor& other, Tensor& out) {
   const Tensor ends = cpu::contiguous(compressed_indices, DType::I64),
                columns = cpu::contiguous(plain_indices, DType::I64);
-  check_places(ends, columns, other.sizes()[0]);
-  switch (opmath(values.dtype())) {
-    case DType::F32:
-      return multiply<float>(ends, columns, values, other, out);
-    case DType::F64:
-      return multiply<double>(ends, columns, values, other, out);
-    case DType::C64:
-      return multiply<c64>(ends, columns, values, other, out);
-    case DType::C128:
-      return multiply<c128>(ends, columns, values, other, out);
-    default:
-      MSA_REQUIRE(is_integral(values.dtype()) && values.dtype() != DType::Bool, NotImplemented,
-                  "mm: not implemented for sparse matrices of ", values.dtype(),
-                  "; convert with .to(torch.float32) first");
-      return multiply<int64_t>(ends, columns, values, other, out);
-  }
+  cpu::check_places(ends, columns, other.sizes()[0]);
+  cpu::with_product_type(values.dtype(),
+                         [&]<class T>() { multiply<T>(ends, columns, values, other, out); });
 }
 
 }  // namespace kernels
