@@ -36,6 +36,22 @@ def test_lengths(n: int) -> None:
     )
 
 
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 7, 8, 12, 35, 49, 66, 97, 210, 224, 360, 1024])
+@pytest.mark.parametrize("count", [2, 3, 8, 11])
+def test_lines_side_by_side(n: int, count: int) -> None:
+    """Bundles of lines, and what is left over beside them, along a near and a far dimension."""
+    for shape, axis in ((count, n), 1), ((n, count), 0), ((2, n, count), 1):
+        line, real = tensor(*shape, dtype="complex128"), tensor(*shape)
+        got, want = torch.fft.fft(line, dim=axis), np.fft.fft(line.numpy(), axis=axis)
+        np.testing.assert_allclose(got.numpy(), want, rtol=1e-9, atol=1e-11 * n)
+        got, want = torch.fft.rfft(real, dim=axis), np.fft.rfft(real.numpy(), axis=axis)
+        np.testing.assert_allclose(got.numpy(), want, rtol=1e-9, atol=1e-11 * n)
+        back = torch.fft.irfft(got, n, dim=axis)
+        np.testing.assert_allclose(back.numpy(), real.numpy(), rtol=1e-9, atol=1e-12)
+        whole = torch.fft.fft(real, dim=axis).numpy()
+        np.testing.assert_allclose(whole, np.fft.fft(real.numpy(), axis=axis), rtol=1e-9, atol=1e-11 * n)
+
+
 def test_float32_keeps_its_digits() -> None:
     line = tensor(5, 3 * 5 * 7 * 64, dtype="float32")
     exact = np.fft.fft(line.numpy().astype("float64"))

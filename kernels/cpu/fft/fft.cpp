@@ -1,5 +1,6 @@
 // Fourier transforms of tensors: one dimension after the other, all lines of a dimension by one
 // plan.
+#include <array>
 #include <cmath>
 
 #include "core/base/lock.h"
@@ -11,6 +12,7 @@
 namespace msa {
 namespace {
 
+using cpu::fft::kLines;
 using cpu::fft::Plan;
 using cpu::fft::RealPlan;
 
@@ -43,41 +45,79 @@ struct Lines {
   int64_t start(int64_t line) const { return line / step * step * length + line % step; }
 };
 
-// For each of `count` lines body(own plan, line), where threads have plans of their own.
+// Some lines of a tensor that are transformed together.
+struct Bundle {
+  int64_t first;
+  int lines, width;
+};
+
+// body(own plan, bundle, own room) for all of `count` lines; threads have plans of their own. Few
+// lines, or lines that would not stay in a cache side by side, are taken one by one.
 template <class P, class Body>
-void each_line(int64_t count, int64_t n, bool forward, const Body& body) {
+void each_bundle(int64_t count, int64_t n, bool forward, const Body& body) {
+  constexpr int64_t kLongest = 4096;
   const std::shared_ptr<const P> plan = cpu::fft::recent<P>(n, forward);
+  const int width = count >= 3 && n <= kLongest && plan->takes_bundles() ? kLines : 1;
   const Unlocked unlocked(count * n >= cpu::kGrain);
-  cpu::parallel(count, std::max<int64_t>(1, cpu::kGrain / 8 / n), [&](int64_t begin, int64_t end) {
+  const int64_t grain = std::max<int64_t>(1, cpu::kGrain / 8 / n / width) * width;
+  cpu::parallel(count, grain, [&](int64_t begin, int64_t end) {
     P own(*plan);
-    body(own, begin, end);
+    std::vector<double> room;
+    for (int64_t line = begin; line < end; line += width) {
+      const auto lines = static_cast<int>(std::min<int64_t>(width, end - line));
+      body(own, Bundle{line, lines, width}, room);
+    }
   });
 }
 
-// Complex to complex along one dimension, in place. Lines whose elements lie apart are taken
-// several at a time: neighbours share the cache lines that are read and written.
+// Where the lines of a bundle start.
+template <class T>
+std::array<T*, kLines> starts_of(const Lines& lines, const Bundle& b, T* data) {
+  std::array<T*, kLines> starts{};
+  for (int k = 0; k < b.lines; ++k) starts[k] = data + lines.start(b.first + k);
+  return starts;
+}
+
+// The first `count` elements of complex lines into a bundle, and the other way.
+template <class C>
+void gather(const Lines& lines, const Bundle& b, const C* data, int64_t count,
+            std::vector<double>& to) {
+  to.resize(static_cast<size_t>(2 * count * b.width));
+  const auto starts = starts_of(lines, b, data);
+  for (int64_t i = 0; i < count; ++i) {
+    double* const element = &to[2 * i * b.width];
+    for (int k = 0; k < b.lines; ++k) {
+      const C value = starts[k][i * lines.step];
+      element[k] = value.real(), element[b.width + k] = value.imag();
+    }
+  }
+}
+
+template <class C>
+void scatter(const Lines& lines, const Bundle& b, const double* from, int64_t count, double scale,
+             C* data) {
+  using R = typename C::value_type;
+  const auto starts = starts_of(lines, b, data);
+  for (int64_t i = 0; i < count; ++i) {
+    const double* const element = from + 2 * i * b.width;
+    for (int k = 0; k < b.lines; ++k) {
+      starts[k][i * lines.step] = {static_cast<R>(element[k] * scale),
+                                   static_cast<R>(element[b.width + k] * scale)};
+    }
+  }
+}
+
+// Complex to complex along one dimension, in place.
 template <class C>
 void transform_dim(const Tensor& t, int64_t dim, bool forward, double scale) {
   const Lines lines(t, dim);
   C* const data = t.data<C>();
-  const int64_t n = lines.length, step = lines.step;
-  const int64_t most = std::clamp<int64_t>(std::min(step, (1 << 15) / n), 1, 8);
-  each_line<Plan>(lines.count, n, forward, [&](Plan& plan, int64_t begin, int64_t end) {
-    std::vector<c128> in(static_cast<size_t>(n * most)), out(in.size());
-    for (int64_t line = begin; line < end;) {
-      // Neighbours end where the dimension behind does.
-      const int64_t together = std::min({most, end - line, step - line % step});
-      C* const p = data + lines.start(line);
-      for (int64_t i = 0; i < n; ++i) {
-        for (int64_t k = 0; k < together; ++k) in[k * n + i] = c128(p[i * step + k]);
-      }
-      for (int64_t k = 0; k < together; ++k) plan.run(&in[k * n], &out[k * n]);
-      for (int64_t i = 0; i < n; ++i) {
-        for (int64_t k = 0; k < together; ++k) p[i * step + k] = C(out[k * n + i] * scale);
-      }
-      line += together;
-    }
-  });
+  const int64_t n = lines.length;
+  each_bundle<Plan>(lines.count, n, forward,
+                    [&](Plan& plan, const Bundle& b, std::vector<double>& bundle) {
+                      gather<C>(lines, b, data, n, bundle);
+                      scatter(lines, b, plan.run(bundle.data(), b.width), n, scale, data);
+                    });
 }
 
 template <class C>
@@ -89,45 +129,47 @@ void transform_dims(const Tensor& t, const Dims& dim, size_t count, bool forward
 template <class R>
 void spectrum_of_real(const Tensor& from, const Tensor& to, int64_t dim, bool forward,
                       double scale) {
+  using C = std::complex<R>;
   const Lines in_lines(from, dim), out_lines(to, dim);
   const R* const source = from.data<R>();
-  auto* const target = to.data<std::complex<R>>();
-  const int64_t n = in_lines.length;
-  each_line<RealPlan>(in_lines.count, n, forward, [&](RealPlan& plan, int64_t begin, int64_t end) {
-    std::vector<double> in(static_cast<size_t>(n));
-    std::vector<c128> half(static_cast<size_t>(n / 2 + 1));
-    for (int64_t line = begin; line < end; ++line) {
-      const R* const p = source + in_lines.start(line);
-      for (int64_t i = 0; i < n; ++i) in[i] = p[i * in_lines.step];
-      plan.spectrum(in.data(), half.data());
-      auto* const q = target + out_lines.start(line);
-      for (int64_t i = 0; i < out_lines.length; ++i) {
-        const c128 value = i <= n / 2 ? half[i] : std::conj(half[n - i]);
-        q[i * out_lines.step] = std::complex<R>(value * scale);
-      }
-    }
-  });
+  C* const target = to.data<C>();
+  const int64_t n = in_lines.length, half = n / 2 + 1;
+  each_bundle<RealPlan>(
+      in_lines.count, n, forward, [&](RealPlan& plan, const Bundle& b, std::vector<double>& reals) {
+        reals.resize(static_cast<size_t>(n * b.width));
+        const auto starts = starts_of(in_lines, b, source);
+        for (int64_t i = 0; i < n; ++i) {
+          for (int k = 0; k < b.lines; ++k) reals[i * b.width + k] = starts[k][i * in_lines.step];
+        }
+        scatter(out_lines, b, plan.spectrum(reals.data(), b.width), half, scale, target);
+        const auto ends = starts_of(out_lines, b, target);
+        for (int64_t i = half; i < out_lines.length; ++i) {
+          for (int k = 0; k < b.lines; ++k)
+            ends[k][i * out_lines.step] = std::conj(ends[k][(n - i) * out_lines.step]);
+        }
+      });
 }
 
 // Half spectra of real lines back to these.
 template <class R>
 void real_of_spectrum(const Tensor& from, const Tensor& to, int64_t dim, bool forward,
                       double scale) {
+  using C = std::complex<R>;
   const Lines in_lines(from, dim), out_lines(to, dim);
-  const auto* const source = from.data<std::complex<R>>();
+  const C* const source = from.data<C>();
   R* const target = to.data<R>();
   const int64_t n = out_lines.length;
-  each_line<RealPlan>(out_lines.count, n, forward, [&](RealPlan& plan, int64_t begin, int64_t end) {
-    std::vector<c128> half(static_cast<size_t>(n / 2 + 1));
-    std::vector<double> out(static_cast<size_t>(n));
-    for (int64_t line = begin; line < end; ++line) {
-      const auto* const p = source + in_lines.start(line);
-      for (int64_t i = 0; i <= n / 2; ++i) half[i] = c128(p[i * in_lines.step]);
-      plan.line(half.data(), out.data());
-      R* const q = target + out_lines.start(line);
-      for (int64_t i = 0; i < n; ++i) q[i * out_lines.step] = static_cast<R>(out[i] * scale);
-    }
-  });
+  each_bundle<RealPlan>(out_lines.count, n, forward,
+                        [&](RealPlan& plan, const Bundle& b, std::vector<double>& halves) {
+                          gather<C>(in_lines, b, source, n / 2 + 1, halves);
+                          const double* const out = plan.lines(halves.data(), b.width);
+                          const auto starts = starts_of(out_lines, b, target);
+                          for (int64_t i = 0; i < n; ++i) {
+                            for (int k = 0; k < b.lines; ++k)
+                              starts[k][i * out_lines.step] =
+                                  static_cast<R>(out[i * b.width + k] * scale);
+                          }
+                        });
 }
 
 }  // namespace

@@ -70,31 +70,72 @@ struct Plan::Chirp {
   std::vector<c128> chirp, kernel, line, spectrum;
 };
 
-Plan::Plan(int64_t n, bool forward) {
+// Stockham's passes for lengths without prime factors beyond 7.
+struct Plan::Lanes {
+  explicit Lanes(int64_t n) {
+    int64_t length = n, stride = 1;
+    for (const int radix : radices(n)) {
+      const int64_t butterflies = length / radix;
+      std::vector<double>& t = turns.emplace_back();
+      for (int64_t p = 0; p < butterflies; ++p) {
+        for (int64_t k = 1; k < radix; ++k) {
+          const double angle = 2 * std::numbers::pi * static_cast<double>(p * k % length) /
+                               static_cast<double>(length);
+          t.push_back(std::cos(angle));
+          t.push_back(std::sin(angle));
+        }
+      }
+      passes.push_back({radix, butterflies, stride, t.data()});
+      length = butterflies;
+      stride *= radix;
+    }
+  }
+  // Empty where another factor is left.
+  static std::vector<int> radices(int64_t n) {
+    std::vector<int> found;
+    for (const int radix : {4, 2, 3, 5, 7}) {
+      for (; n % radix == 0; n /= radix) found.push_back(radix);
+    }
+    return n == 1 ? found : std::vector<int>();
+  }
+  std::vector<std::vector<double>> turns;
+  std::vector<LanePass> passes;
+};
+
+Plan::Plan(int64_t n, bool forward) : n_(n), sign_(forward ? -1 : 1) {
   if (largest_prime_factor(n) <= kLargestFactor) {
     direct_ = std::make_unique<Direct>(n, forward);
   } else {
     chirp_ = std::make_unique<Chirp>(n, forward);
   }
+  if (!Lanes::radices(n).empty()) lanes_ = std::make_shared<const Lanes>(n);
 }
 Plan::Plan(const Plan& o)
-    : direct_(o.direct_ ? std::make_unique<Direct>(*o.direct_) : nullptr),
-      chirp_(o.chirp_ ? std::make_unique<Chirp>(*o.chirp_) : nullptr) {}
+    : n_(o.n_),
+      sign_(o.sign_),
+      direct_(o.direct_ ? std::make_unique<Direct>(*o.direct_) : nullptr),
+      chirp_(o.chirp_ ? std::make_unique<Chirp>(*o.chirp_) : nullptr),
+      lanes_(o.lanes_) {}
 Plan::~Plan() = default;
 
-void Plan::run(const c128* in, c128* out) {
+const double* Plan::run(double* bundle, int width) {
+  room_.resize(static_cast<size_t>(2 * n_ * width));
+  if (width == kLines) {
+    return transform_lanes(lanes_->passes.data(), static_cast<int>(lanes_->passes.size()), sign_,
+                           bundle, room_.data());
+  }
+  const auto* const in = reinterpret_cast<const c128*>(bundle);
+  auto* const out = reinterpret_cast<c128*>(room_.data());
   if (direct_) {
     direct_->transform.transform(in, out);
   } else {
     chirp_->run(in, out);
   }
+  return room_.data();
 }
 
 RealPlan::RealPlan(int64_t n, bool forward)
-    : even_(n % 2 == 0),
-      plan_(even_ ? n / 2 : n, forward),
-      in_(static_cast<size_t>(even_ ? n / 2 : n)),
-      out_(in_.size()) {
+    : n_(n), even_(n % 2 == 0), plan_(even_ ? n / 2 : n, forward) {
   for (int64_t k = 0; even_ && k <= n / 2; ++k) {
     const double angle =
         (forward ? -2 : 2) * std::numbers::pi * static_cast<double>(k) / static_cast<double>(n);
@@ -102,43 +143,70 @@ RealPlan::RealPlan(int64_t n, bool forward)
   }
 }
 
-void RealPlan::spectrum(const double* line, c128* half) {
-  const size_t n = in_.size();
-  for (size_t i = 0; i < n; ++i) in_[i] = even_ ? c128(line[2 * i], line[2 * i + 1]) : line[i];
-  plan_.run(in_.data(), out_.data());
-  if (!even_) {
-    std::copy_n(out_.data(), n / 2 + 1, half);
-    return;
+const double* RealPlan::spectrum(double* lines, int width) {
+  if (even_) return even_spectrum(plan_.run(lines, width), width);
+  bundle_.assign(static_cast<size_t>(2 * n_ * width), 0.0);
+  for (int64_t i = 0; i < n_; ++i) std::copy_n(lines + i * width, width, &bundle_[2 * i * width]);
+  return plan_.run(bundle_.data(), width);
+}
+
+// The spectra of the even and of the odd places are the Hermitian parts of what came out.
+const double* RealPlan::even_spectrum(const double* packed, int width) {
+  const int64_t n = n_ / 2;
+  bundle_.resize(static_cast<size_t>(2 * (n + 1) * width));
+  for (int64_t k = 0; k <= n; ++k) {
+    const double* const a = packed + 2 * (k % n) * width;
+    const double* const b = packed + 2 * ((n - k) % n) * width;
+    double* const out = &bundle_[2 * k * width];
+    const double c = turns_[k].real(), d = turns_[k].imag();
+    for (int i = 0; i < width; ++i) {
+      const double even_re = (a[i] + b[i]) * 0.5, even_im = (a[width + i] - b[width + i]) * 0.5;
+      const double odd_re = (a[width + i] + b[width + i]) * 0.5, odd_im = (b[i] - a[i]) * 0.5;
+      out[i] = even_re + (c * odd_re - d * odd_im);
+      out[width + i] = even_im + (c * odd_im + d * odd_re);
+    }
   }
-  // The spectra of the even and of the odd places are the Hermitian parts of what came out.
-  for (size_t k = 0; k <= n; ++k) {
-    const c128 a = out_[k % n], b = std::conj(out_[(n - k) % n]), odd = (a - b) * 0.5;
-    half[k] = (a + b) * 0.5 + turns_[k] * c128(odd.imag(), -odd.real());
+  return bundle_.data();
+}
+
+const double* RealPlan::lines(const double* halves, int width) {
+  bundle_.resize(static_cast<size_t>(2 * (even_ ? n_ / 2 : n_) * width));
+  if (even_) {
+    pack_even(halves, width);
+    return plan_.run(bundle_.data(), width);
+  }
+  pack_odd(halves, width);
+  const double* const out = plan_.run(bundle_.data(), width);
+  reals_.resize(static_cast<size_t>(n_ * width));
+  for (int64_t i = 0; i < n_; ++i) std::copy_n(out + 2 * i * width, width, &reals_[i * width]);
+  return reals_.data();
+}
+
+// The ends of a half are real numbers, whatever their imaginary parts say.
+void RealPlan::pack_even(const double* halves, int width) {
+  const int64_t n = n_ / 2;
+  for (int64_t k = 0; k < n; ++k) {
+    const double* const a = halves + 2 * k * width;
+    const double* const b = halves + 2 * (n - k) * width;
+    double* const out = &bundle_[2 * k * width];
+    const double c = turns_[k].real(), d = turns_[k].imag();
+    for (int i = 0; i < width; ++i) {
+      const double a_im = k ? a[width + i] : 0.0, b_im = k ? b[width + i] : 0.0;
+      const double re = a[i] - b[i], im = a_im + b_im;
+      out[i] = a[i] + b[i] - (c * im + d * re);
+      out[width + i] = a_im - b_im + (c * re - d * im);
+    }
   }
 }
 
-void RealPlan::line(const c128* half, double* line) {
-  const size_t n = in_.size();
-  if (!even_) {
-    in_[0] = half[0].real();
-    for (size_t k = 1; k <= n / 2; ++k) {
-      in_[k] = half[k];
-      in_[n - k] = std::conj(half[k]);
-    }
-  } else {
-    for (size_t k = 0; k < n; ++k) {
-      // The ends are real numbers, whatever their imaginary parts say.
-      const c128 a = k ? half[k] : half[0].real(), b = k ? std::conj(half[n - k]) : half[n].real(),
-                 odd = turns_[k] * (a - b);
-      in_[k] = a + b + c128(-odd.imag(), odd.real());
-    }
-  }
-  plan_.run(in_.data(), out_.data());
-  for (size_t i = 0; i < n; ++i) {
-    if (!even_) {
-      line[i] = out_[i].real();
-    } else {
-      line[2 * i] = out_[i].real(), line[2 * i + 1] = out_[i].imag();
+void RealPlan::pack_odd(const double* halves, int width) {
+  for (int64_t k = 0; k < n_; ++k) {
+    const bool mirrored = k > n_ / 2;
+    const double* const from = halves + 2 * (mirrored ? n_ - k : k) * width;
+    double* const out = &bundle_[2 * k * width];
+    for (int i = 0; i < width; ++i) {
+      out[i] = from[i];
+      out[width + i] = k == 0 ? 0.0 : mirrored ? -from[width + i] : from[width + i];
     }
   }
 }

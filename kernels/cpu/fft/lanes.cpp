@@ -1,0 +1,142 @@
+// The butterflies of Fourier transforms on vectors of lines, compiled for each instruction set.
+#ifndef MSA_ISA
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+#include "kernels/cpu/fft/lanes.h"
+#define MSA_KERNEL_FILE "kernels/cpu/fft/lanes.cpp"
+#include "kernels/cpu/each_isa.h"
+
+namespace msa::cpu::fft {
+const TransformLanes transform_lanes = MSA_CHOOSE(run_passes);
+}  // namespace msa::cpu::fft
+#else
+#include "kernels/cpu/lanes.inl"
+
+struct Complex {
+  V<double> re, im;
+};
+inline Complex operator+(const Complex& a, const Complex& b) { return {a.re + b.re, a.im + b.im}; }
+inline Complex operator-(const Complex& a, const Complex& b) { return {a.re - b.re, a.im - b.im}; }
+inline Complex scaled(const Complex& a, double by) { return {a.re * by, a.im * by}; }
+// a times i, or times -i for a negative sign.
+inline Complex quarter_turn(const Complex& a, double sign) { return {a.im * -sign, a.re * sign}; }
+
+// cos and sin of 2 pi j / R for j = 1 .. (R - 1) / 2.
+template <int R>
+inline constexpr double kCosines[1] = {};
+template <>
+inline constexpr double kCosines<3>[1] = {-0.5};
+template <>
+inline constexpr double kCosines<5>[2] = {0.30901699437494742410, -0.80901699437494742410};
+template <>
+inline constexpr double kCosines<7>[3] = {0.62348980185873353053, -0.22252093395631440429,
+                                          -0.90096886790241912624};
+template <int R>
+inline constexpr double kSines[1] = {};
+template <>
+inline constexpr double kSines<3>[1] = {0.86602540378443864676};
+template <>
+inline constexpr double kSines<5>[2] = {0.95105651629515357212, 0.58778525229247312917};
+template <>
+inline constexpr double kSines<7>[3] = {0.78183148246802980871, 0.97492791218182360702,
+                                        0.43388373911755812048};
+
+// The transform of R numbers, in place. For odd R the numbers j and R - j are turned alike, but for
+// the sine's sign.
+template <int R>
+inline void butterfly(Complex (&x)[R], double sign) {
+  if constexpr (R == 2) {
+    const Complex a = x[0], b = x[1];
+    x[0] = a + b, x[1] = a - b;
+  } else if constexpr (R == 4) {
+    const Complex even = x[0] + x[2], odd = x[0] - x[2], sum = x[1] + x[3],
+                  turned = quarter_turn(x[1] - x[3], sign);
+    x[0] = even + sum, x[1] = odd + turned, x[2] = even - sum, x[3] = odd - turned;
+  } else {
+    constexpr int half = (R - 1) / 2;
+    const Complex first = x[0];
+    Complex sums[half], differences[half];
+#pragma GCC unroll 3
+    for (int j = 0; j < half; ++j) {
+      sums[j] = x[j + 1] + x[R - 1 - j], differences[j] = x[j + 1] - x[R - 1 - j];
+      x[0] = x[0] + sums[j];
+    }
+#pragma GCC unroll 3
+    for (int k = 1; k <= half; ++k) {
+      Complex along = first, across{};
+#pragma GCC unroll 3
+      for (int j = 1; j <= half; ++j) {
+        const int angle = j * k % R, fold = angle <= half ? angle : R - angle;
+        along = along + scaled(sums[j - 1], kCosines<R>[fold - 1]);
+        const double sine = angle <= half ? kSines<R>[fold - 1] : -kSines<R>[fold - 1];
+        across = across + scaled(differences[j - 1], sine);
+      }
+      const Complex turned = quarter_turn(across, sign);
+      x[k] = along + turned, x[R - k] = along - turned;
+    }
+  }
+}
+
+inline Complex load_element(const double* p) {
+  return {load_lanes(p), load_lanes(p + msa::cpu::fft::kLines)};
+}
+
+template <int R>
+void run_pass(const msa::cpu::fft::LanePass& pass, double sign, const double* from, double* to) {
+  constexpr int kElement = 2 * msa::cpu::fft::kLines;
+  const int64_t m = pass.butterflies, s = pass.stride;
+  for (int64_t p = 0; p < m; ++p) {
+    const double* const turns = pass.turns + p * (R - 1) * 2;
+    for (int64_t q = 0; q < s; ++q) {
+      const double* const in = from + (q + s * p) * kElement;
+      double* const out = to + (q + s * R * p) * kElement;
+      for (int lane = 0; lane < msa::cpu::fft::kLines; lane += kLanes<double>) {
+        Complex x[R];
+#pragma GCC unroll 7
+        for (int j = 0; j < R; ++j) x[j] = load_element(in + s * m * j * kElement + lane);
+        butterfly<R>(x, sign);
+#pragma GCC unroll 7
+        for (int k = 0; k < R; ++k) {
+          Complex y = x[k];
+          if (k) {
+            const double c = turns[2 * k - 2], d = turns[2 * k - 1] * sign;
+            y = {y.re * c - y.im * d, y.re * d + y.im * c};
+          }
+          double* const place = out + s * k * kElement + lane;
+          store_lanes(place, y.re);
+          store_lanes(place + msa::cpu::fft::kLines, y.im);
+        }
+      }
+    }
+  }
+}
+
+inline const double* run_passes(const msa::cpu::fft::LanePass* passes, int count, double sign,
+                                double* bundle, double* room) {
+  double *from = bundle, *to = room;
+  for (int i = 0; i < count; ++i) {
+    const msa::cpu::fft::LanePass& pass = passes[i];
+    switch (pass.radix) {
+      case 2:
+        run_pass<2>(pass, sign, from, to);
+        break;
+      case 3:
+        run_pass<3>(pass, sign, from, to);
+        break;
+      case 4:
+        run_pass<4>(pass, sign, from, to);
+        break;
+      case 5:
+        run_pass<5>(pass, sign, from, to);
+        break;
+      default:
+        run_pass<7>(pass, sign, from, to);
+    }
+    double* const next = from;
+    from = to, to = next;
+  }
+  return from;
+}
+#endif
