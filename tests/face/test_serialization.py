@@ -84,6 +84,27 @@ def test_a_whole_module_travels_both_ways():
     assert all(a.equal(b) for a, b in zip(back.state_dict().values(), theirs.state_dict().values()))
 
 
+ACTIVATIONS = ["relu", "gelu", "silu", "logsigmoid", "softplus"]
+
+
+def with_functions(t):
+    """Modules that refer to functions, as pickled Transformer layers do."""
+    functions = [getattr(t.nn.functional, name) for name in ACTIVATIONS]
+    modules = [t.nn.TransformerEncoderLayer(4, 2, 8, activation=function) for function in functions]
+    modules.append(t.nn.TransformerDecoderLayer(4, 2, 8, activation=t.tanh))
+    return t.nn.ModuleList(modules)
+
+
+@pytest.mark.parametrize(("writer", "reader"), [(torch, face), (face, torch), (face, face)])
+def test_functions_travel(writer, reader):
+    buffer = io.BytesIO()
+    writer.save(with_functions(writer), buffer)
+    buffer.seek(0)
+    loaded = reader.load(buffer, weights_only=False)
+    want = [getattr(reader.nn.functional, name) for name in ACTIVATIONS] + [reader.tanh]
+    assert [layer.activation for layer in loaded] == want
+
+
 @pytest.mark.parametrize("form", ["zip", "old", "plain"])
 def test_nothing_runs(tmp_path, form):
     mark = str(tmp_path / "ran")

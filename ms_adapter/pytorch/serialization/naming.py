@@ -7,6 +7,8 @@ from types import FunctionType
 import ms_adapter.pytorch as torch
 
 _OURS, _THEIRS = torch.__name__, "torch"
+# What PyTorch's own functions and methods are attributes of, in files.
+_HOLDERS = {"torch._C._VariableFunctionsClass": torch, "torch._C.TensorBase": torch.Tensor}
 
 
 def torch_name(module):
@@ -89,6 +91,10 @@ class Unpickler(pickle.Unpickler):
         full = f"{module}.{name}"
         if full in self._storage_types:
             return self._storage_types[full]
+        if module == "torch._C._nn":
+            return getattr(torch.nn.functional, "logsigmoid" if name == "log_sigmoid" else name)
+        if full in _HOLDERS:
+            return _HOLDERS[full]
         ours = our_name(module)
         if ours != module and ours in sys.modules and hasattr(sys.modules[ours], name.split(".")[0]):
             module = ours
