@@ -84,6 +84,19 @@ def test_a_whole_module_travels_both_ways():
     assert all(a.equal(b) for a, b in zip(back.state_dict().values(), theirs.state_dict().values()))
 
 
+@pytest.mark.parametrize("name", ["RNN", "LSTM", "GRU"])
+def test_recurrent_modules_travel(name):
+    theirs = getattr(torch.nn, name)(2, 3, bidirectional=True).double()
+    x = torch.arange(12.0, dtype=torch.float64).reshape(3, 2, 2).sin()
+    ours = face.load(saved(torch, theirs), weights_only=False)
+    again = torch.load(saved(face, ours), weights_only=False)
+    want = theirs(x)[0].tolist()
+    assert again(x)[0].tolist() == want
+    assert (
+        torch.from_numpy(ours(face.from_numpy(x.numpy()))[0].detach().numpy()) - theirs(x)[0]
+    ).abs().max() < 1e-12
+
+
 ACTIVATIONS = ["relu", "gelu", "silu", "logsigmoid", "softplus"]
 
 

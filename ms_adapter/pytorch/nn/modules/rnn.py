@@ -117,6 +117,12 @@ class RNNBase(Module):
     def _flat_weights(self):
         return [getattr(self, name) for name in self._flat_weights_names]
 
+    def __getstate__(self):
+        return {**super().__getstate__(), "_flat_weights": self._flat_weights}  # PyTorch's pickles have it
+
+    def __setstate__(self, state):
+        super().__setstate__({name: value for name, value in state.items() if name != "_flat_weights"})
+
     def flatten_parameters(self):
         """Nothing to do: the parameters need not lie in one piece of memory."""
 

@@ -6,6 +6,7 @@ import ms_adapter.pytorch as torch
 
 from .. import functional as F
 from ..init import xavier_uniform_
+from .activation import GELU, ReLU
 from .attention import MultiheadAttention
 from .container import ModuleList
 from .dropout import Dropout
@@ -74,6 +75,7 @@ class _Layer(Module):
         for i in range(1, count + 1):
             setattr(self, f"dropout{i}", Dropout(dropout))
         self.activation = _activation(activation)
+        self.activation_relu_or_gelu = _fast_kind(self.activation)  # PyTorch's pickles have it
 
     def __setstate__(self, state):
         super().__setstate__(state)
@@ -105,6 +107,14 @@ def _activation(activation):
     if activation not in ("relu", "gelu"):
         raise RuntimeError(f"activation should be relu/gelu, not {activation}")
     return getattr(F, activation)
+
+
+def _fast_kind(activation):
+    """1 for relu, 2 for gelu, 0 for others."""
+    for number, kinds in ((1, (F.relu, ReLU)), (2, (F.gelu, GELU))):
+        if activation is kinds[0] or isinstance(activation, kinds[1]):
+            return number
+    return 0
 
 
 class TransformerEncoderLayer(_Layer):
