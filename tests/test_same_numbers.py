@@ -62,6 +62,9 @@ FORWARD = {
     "logspace": lambda t, i: t.logspace(4.3, -3, 2, dtype=i.x.dtype),
     "adaptive_avg_pool_to_one": lambda t, i: t.nn.functional.adaptive_avg_pool3d(i.image, 1),
     "conv_transpose_with_bias": lambda t, i: t.nn.functional.conv_transpose2d(i.image, i.weight, i.x[:3]),
+    "binary_cross_entropy": lambda t, i: t.nn.functional.binary_cross_entropy(
+        i.u, i.u.flip(0), reduction="none"
+    ),
     "number_first": lambda t, i: 0.3 * i.v,
 }
 
@@ -90,6 +93,8 @@ GRADIENTS = {
     "renorm": lambda t, i: t.renorm(i.m, 2, 0, 0.5),
     "glu": lambda t, i: t.nn.functional.glu(i.m),
     "conv2d_of_images": lambda t, i: t.nn.functional.conv2d(i.b.view(3, 1, 20, 20), i.weight[:, :1]),
+    "mse_loss": lambda t, i: t.nn.functional.mse_loss(i.m[:5], i.m[5:10]),
+    "binary_cross_entropy": lambda t, i: t.nn.functional.binary_cross_entropy(i.u, i.u.detach().flip(0)),
     "unfold": lambda t, i: i.v.unfold(0, 3, 1),
     "index_select": lambda t, i: t.index_select(i.m, 1, t.tensor([2, 1, 2, 2])),
     "avg_pool2d": lambda t, i: t.nn.functional.avg_pool2d(i.image, 3, 1, 1),

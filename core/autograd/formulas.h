@@ -129,6 +129,13 @@ std::tuple<Tensor, Tensor, Tensor> layer_norm_backward(const Tensor& grad, const
                                                        const Tensor& rstd, const Dims& shape,
                                                        double eps,
                                                        const std::array<bool, 3>& needs);
+// Of losses; `reduction` as their rows have it.
+Tensor mse_backward(const Tensor& grad, const Tensor& input, const Tensor& target,
+                    int64_t reduction);
+Tensor bce_backward(const Tensor& grad, const Tensor& input, const Tensor& target,
+                    const Tensor& weight, int64_t reduction);
+Tensor bce_target_backward(const Tensor& grad, const Tensor& input, const Tensor& weight,
+                           int64_t reduction);
 Tensor embedding_double_backward(const Tensor& grad, const Tensor& indices, int64_t padding_idx,
                                  bool scaled);
 
