@@ -1,8 +1,8 @@
 // Gradients of losses, scaled where PyTorch scales them: half types show the difference.
 #include "core/autograd/formulas.h"
 #include "generated/ops_elementwise.h"
-#include "generated/ops_math.h"
 #include "generated/ops_nn.h"
+#include "generated/ops_special.h"
 
 namespace msa::formulas {
 namespace {
@@ -34,8 +34,7 @@ Tensor bce_backward(const Tensor& grad, const Tensor& input, const Tensor& targe
 }
 Tensor bce_target_backward(const Tensor& grad, const Tensor& input, const Tensor& weight,
                            int64_t reduction) {
-  const Tensor slope = ops::sub(ops::log(ops::rsub(input, number(1))), ops::log(input));
-  return weighed(ops::mul(slope, grad), weight, reduction);
+  return weighed(ops::mul(ops::neg(ops::logit(input)), grad), weight, reduction);
 }
 
 }  // namespace msa::formulas
