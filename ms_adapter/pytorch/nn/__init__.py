@@ -1,6 +1,6 @@
 """torch.nn: modules, their parameters and initialisation, and the functions they call."""
 
-from . import common_types, functional, grad, init, modules, parallel, parameter, utils
+from . import attention, common_types, functional, grad, init, modules, parallel, parameter, utils
 from .modules import *  # noqa: F403
 from .modules.module import Module
 from .parallel import DataParallel

@@ -99,7 +99,7 @@ def _random_starts(sample, size, outputs, window):
 def _checked_samples(name, samples, batch, dims):
     """The samples of this batch: there may be some for more of it."""
     if samples.dtype != batch.dtype:
-        raise RuntimeError(f"{name}: _random_samples must be {batch.dtype} as the input, not {samples.dtype}.")
+        raise RuntimeError(f"{name}: _random_samples are {samples.dtype}, the input is {batch.dtype}.")
     if samples.size(0) < batch.size(0) or tuple(samples.shape[1:]) != (batch.size(1), dims):
         raise RuntimeError(
             f"{name}: _random_samples of shape {tuple(samples.shape)} do not fit: at least "
