@@ -224,11 +224,11 @@ def finish_lines(node: Node, results: list[str]) -> list[str]:
     """After the computation: outputs saved by the node, and their properties."""
     lines = []
     row = node.row
-    for name, (how, _, _) in saved_values(node).items():
+    for name, (how, _, targets) in saved_values(node).items():
         if how == "result":
             index = int(name.removeprefix("result"))
-            is_own = index < len(row.schema.results)
-            lines.append(f"node->{name}_ = SavedTensor({results[index]}, {f'true, {index}' if is_own else 'false'});")
+            own = f"true, {index}" if index < len(row.schema.results) else "false"
+            lines.append(f"{condition(node, targets)}node->{name}_ = SavedTensor({results[index]}, {own});")
     for name, (tensor, prop) in properties(node).items():
         if not any(p.cpp == tensor for p in row.params):
             term = names_of(row)[tensor].cpp

@@ -150,15 +150,15 @@ class Emitter:
             seen += f" && !enters_body(op_calls::info_{self.row.cpp})"
         return [f"{signature(self.row, form)} {{", f"  if (__builtin_expect({seen}, 0)) {tail}"]
 
-    def record_condition(self) -> str | None:
-        missing = self.tensor_args if self.row.gradient == "missing" else []
-        asked = [p.cpp for p in self.node.edges] if self.node else missing
+    def record_condition(self, inplace: bool = False) -> str | None:
+        stub = self.row.gradient == "missing" or (self.row.gradient == "zero" and inplace)
+        asked = [p.cpp for p in self.node.edges] if self.node else self.tensor_args if stub else []
         return f"must_record({', '.join(asked)})" if asked else None
 
     def make_node(self, inplace: bool) -> str:
         if self.node:
             return f"record_{self.row.cpp}({', '.join([*self.args, str(inplace).lower()])})"
-        return f"record_missing(\"{self.row.name}\", {{{', '.join('&' + p.cpp for p in self.row.tensors)}}})"
+        return f"record_{self.row.gradient}(\"{self.row.name}\", {{{', '.join('&' + p.cpp for p in self.row.tensors)}}})"
 
     def history(self, results: list[str]) -> list[str]:
         """Lines inside `if (record)` after the results exist."""
@@ -267,7 +267,7 @@ class Emitter:
         lines = self.open("inplace")
         if row.kind == "compose":
             return [*lines, *self.compose_inplace(), "}"]
-        record = self.record_condition() or "false"
+        record = self.record_condition(True) or "false"
         lines += [f"  bool record = {record};", f'  check_inplace("{row.cpp_inplace}", {first}, record);']
         if row.kind == "view":
             rest = "".join(f", {p.cpp}" for p in row.params[1:])
@@ -289,7 +289,9 @@ class Emitter:
         first = self.row.params[0].cpp
         if self.row.inplace_only:
             return [f"  {self.composed};", f"  return {first};"]
-        return [f"  Tensor made = {self.composed};", f'  check_inplace_result("{self.row.name}_", {first}, made);',
+        # Its parts save their input, which the copy at the end changes: where they save they get a copy.
+        made = f"[&](const Tensor& {first}) {{ return {self.composed}; }}(kept_if_recorded({first}))"
+        return [f"  Tensor made = {made};", f'  check_inplace_result("{self.row.name}_", {first}, made);',
                 f"  return ops::copy_({first}, made);"]
 
     def inplace_compute(self) -> list[str]:

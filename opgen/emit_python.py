@@ -62,7 +62,7 @@ def stub(rows: list[Row]) -> str:
 def gradient_text(row: Row) -> str:
     if row.gradients:
         return "; ".join(f"`{k}`: `{v}`" for k, v in row.gradients.items())
-    return {"none": "none by nature", "missing": "missing", None: "from its parts"}[row.fields.get("gradient")]
+    return {"none": "none by nature", "missing": "missing", "zero": "zero", None: "from its parts"}[row.fields.get("gradient")]
 
 
 def reference(rows: list[Row]) -> str:

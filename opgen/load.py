@@ -19,7 +19,7 @@ LISTS = ("forms", "namespace", "alias", "results", "save", "ms")
 FORMS = {"method", "inplace", "out", "no_function", "inplace_function"}
 DTYPE_RULES = {"promote": "Promote", "promote_float": "PromoteFloat", "compare": "Compare", "to_real": "ToReal",
                "float": "Float"}
-GRADIENT_WORDS = {"none", "missing"}
+GRADIENT_WORDS = {"none", "missing", "zero"}
 SPARSE_WORDS = (None, "values", "linear", "function", "inplace", "function, inplace")
 
 
@@ -193,7 +193,7 @@ def check_kind(row: Row) -> None:
 def check_gradient(row: Row) -> None:
     gradient = row.fields.get("gradient")
     if gradient is None and row.kind != "compose":
-        raise row.fault("gradient missing: give formulas, or declare it \"none\" or \"missing\"")
+        raise row.fault("gradient missing: give formulas, or declare it \"none\", \"zero\" or \"missing\"")
     if isinstance(gradient, str) and gradient not in GRADIENT_WORDS:
         raise row.fault(f"gradient '{gradient}' is neither a table nor one of {sorted(GRADIENT_WORDS)}")
     named = {p.name for p in row.params if p.is_tensor or p.type == "Tensor[]"}

@@ -11,8 +11,9 @@ build=build-sanitize
 ninja -C $build _C core_tests
 export UBSAN_OPTIONS=print_stacktrace=1
 $build/core_tests  # leaks are looked for too: no interpreter runs here
-# Python and PyTorch keep types and interned objects until the process ends; tests ask for more memory than there is.
-export ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1
+# Python and PyTorch keep types and interned objects until the process ends; tests ask for more memory than there is,
+# and watch the process grow.
+export ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1:quarantine_size_mb=4
 
 # The Python tests read ms_adapter/_C: ours takes its place until they have run.
 module=$(basename "$(ls $build/_C*.so)")

@@ -514,3 +514,71 @@ def a_custom_function_that_saved_its_output_is_collected(torch):
     del y, z
     gc.collect()
     return [ref() is None for ref in gone]
+
+
+# Every in-place method with a call: its gradient, and its refusal of a leaf, must be PyTorch's.
+INPLACE_CALLS = """
+eq(o) | ne(o) | lt(o) | le(o) | gt(o) | ge(o) | logical_and(o) | logical_not() | floor_divide(o) | heaviside(o)
+clamp(.2, .9) | clip(.2, .9) | clamp_min(.5) | square() | renorm(2, 0, 1.) | sinc() | nan_to_num() | deg2rad()
+rad2deg() | index_fill(0, i, 2.) | masked_scatter(o > .5, o) | masked_fill(o > .5, 2.) | put(i, o[0, :1])
+addr(o[0], o[1]) | addbmm(o[None], o[None]) | mvlgamma(1) | ldexp(o.long()) | index_copy(0, i, o[:1])
+scatter_reduce(0, i[None], o[:1], 'sum') | index_reduce(0, i, o[:1], 'prod') | index_add(0, i, o[:1]) | fmod(o)
+remainder(o) | copysign(o) | hypot(o) | pow(o) | pow(2) | nextafter(o) | xlogy(o) | sign() | round() | frac() | trunc()
+index_put((i,), o[0]) | lerp(o, .5) | addcmul(o, o) | addcdiv(o, o) | cumsum(0) | cumprod(0) | tril() | sigmoid() | tanh()
+""".replace("\n", " | ").strip(" |")
+
+
+@case
+def inplace_methods_give_pytorchs_gradient_or_refusal(t):
+    def answer(call: str, leaf: bool) -> Any:
+        x = t.tensor([[0.3, 0.6], [0.7, 1.2]], requires_grad=True)
+        name, _, arguments = call.partition("(")
+        room = {"y": x if leaf else x * 1.5, "o": t.tensor([[0.5, 0.6], [0.1, 0.9]]), "i": t.tensor([0])}
+        eval(f"y.{name}_({arguments}", room)
+        room["y"].sum().backward()
+        return [round(v, 3) for v in x.grad.flatten().tolist()]
+
+    def outcome(call: str, leaf: bool) -> Any:
+        try:
+            return answer(call, leaf)
+        except RuntimeError:  # NotImplementedError is one
+            return "refused"
+
+    calls = [c.strip() for c in INPLACE_CALLS.split(" | ") if c.strip()]
+    return [(call, leaf, outcome(call, leaf)) for call in calls for leaf in (False, True)]
+
+
+@case
+def what_has_no_derivative_says_so_in_backward(t):
+    x = t.tensor([0.5, 1.5, 0.5], requires_grad=True)
+    programs = {
+        "unique": lambda: t.unique(x),
+        "unique_consecutive": lambda: t.unique_consecutive(x),
+        "histogram": lambda: t.histogram(x, 2).hist,
+        "bincount": lambda: t.bincount(t.tensor([0, 1, 1]), weights=x),
+        "heaviside": lambda: t.heaviside(x, x),
+        "floor_divide": lambda: t.floor_divide(x, 2),
+        "argmax": lambda: t.argmax(x),
+        "eq": lambda: t.eq(x, 1),
+        "airy_ai": lambda: t.special.airy_ai(x),
+    }
+
+    def outcome(program: Callable[[], Any]) -> Any:
+        result = program()
+        try:
+            (x.sum() + result.sum()).backward()
+        except RuntimeError:
+            return result.requires_grad, "refused"
+        return result.requires_grad, "went through"
+
+    return {name: outcome(program) for name, program in programs.items()}
+
+
+@case
+def saved_hooks_see_tensors_and_no_numbers(t):
+    seen = []
+    a = t.tensor([1.0, 2.0], requires_grad=True)
+    with t.autograd.graph.saved_tensors_hooks(lambda x: seen.append(tuple(x.shape)) or x, lambda x: x * 10):
+        y = (a**2).sum() + (a * 3).sum() + (a / 2).sum()
+    y.backward()
+    return seen, a.grad.tolist()

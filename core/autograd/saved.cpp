@@ -36,7 +36,8 @@ SavedTensor::SavedTensor(const Tensor& t, bool is_output, uint32_t output_nr)
       "use torch.no_grad() instead of torch.inference_mode().");
   version_ = t.version();
   is_output_ = is_output && is_inexact(t.dtype());
-  if (__builtin_expect(!active_hooks.empty(), 0)) {
+  // A Python number is no tensor that the user could expect in a hook.
+  if (__builtin_expect(!active_hooks.empty(), 0) && !t->wrapped_number) {
     Ref<SavedHooks> hooks = active_hooks.back();
     pack(std::move(hooks), is_output_ ? detach(t) : t);
   } else {

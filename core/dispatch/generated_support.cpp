@@ -132,12 +132,33 @@ struct MissingGradient final : Node {
   }
   const char* op;
 };
+
+struct ZeroGradient final : Node {
+  explicit ZeroGradient(const char* op) : op(op) {}
+  const char* name() const override { return op; }
+  void apply(Grads& in, Grads& out) override {
+    if (in[0].defined()) out[0] = ops::zeros_like(in[0]);
+  }
+  const char* op;
+};
+
+template <class N>
+Ref<Node> record(const char* op, std::initializer_list<const Tensor*> inputs) {
+  Ref<Node> node(new N(op));
+  for (const Tensor* t : inputs) node->next.push_back(t->defined() ? gradient_edge(*t) : Edge{});
+  return node;
+}
 }  // namespace
 
 Ref<Node> record_missing(const char* op, std::initializer_list<const Tensor*> inputs) {
-  Ref<Node> node(new MissingGradient(op));
-  for (const Tensor* t : inputs) node->next.push_back(t->defined() ? gradient_edge(*t) : Edge{});
-  return node;
+  return record<MissingGradient>(op, inputs);
+}
+Ref<Node> record_zero(const char* op, std::initializer_list<const Tensor*> inputs) {
+  return record<ZeroGradient>(op, inputs);
+}
+
+Tensor kept_if_recorded(const Tensor& input) {
+  return must_record(input) ? ops::clone(input) : input;
 }
 
 }  // namespace msa

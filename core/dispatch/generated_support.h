@@ -90,6 +90,10 @@ void store_list(Grads& out, size_t slot, TensorList grads);
 
 // What a row whose gradient is declared missing leaves behind: raises when backward reaches it.
 Ref<Node> record_missing(const char* op, std::initializer_list<const Tensor*> inputs);
+// What an in-place comparison leaves behind: its result hangs on nothing that came before.
+Ref<Node> record_zero(const char* op, std::initializer_list<const Tensor*> inputs);
+// The value before an in-place change, for formulas that save it.
+Tensor kept_if_recorded(const Tensor& input);
 inline void set_history(TensorList& outs, const Ref<Node>& node) {
   for (Tensor& t : outs) set_history(t, node);
 }

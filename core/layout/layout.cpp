@@ -47,26 +47,29 @@ Dims broadcast_slow(std::string_view who, DimsView a, DimsView b) {
 
 int64_t product(DimsView sizes) {
   int64_t n = 1;
-  for (int64_t s : sizes) n *= s;
+  for (int64_t s : sizes)
+    MSA_REQUIRE(!__builtin_mul_overflow(n, s, &n), Runtime, "the sizes ", sizes,
+                " overflow: their product does not fit into 64 bits.");
   return n;
 }
 
+// Steps are unsigned: those of an empty tensor may leave 64 bits, and nothing is ever read there.
 Dims contiguous_strides(DimsView sizes) {
   Dims strides(sizes.size());
-  int64_t step = 1;
+  uint64_t step = 1;
   for (size_t i = sizes.size(); i-- > 0;) {
-    strides[i] = step;
-    step *= std::max<int64_t>(sizes[i], 1);
+    strides[i] = static_cast<int64_t>(step);
+    step *= static_cast<uint64_t>(std::max<int64_t>(sizes[i], 1));
   }
   return strides;
 }
 
 Dims channels_last_strides(DimsView sizes) {
   Dims strides(sizes.size());
-  int64_t step = 1;
+  uint64_t step = 1;
   for (int d : channels_last_order(sizes.size())) {
-    strides[d] = step;
-    step *= sizes[d];
+    strides[d] = static_cast<int64_t>(step);
+    step *= static_cast<uint64_t>(sizes[d]);
   }
   return strides;
 }

@@ -252,7 +252,8 @@ OutSpec cat(const TensorList& tensors, int64_t dim) {
                   "cat: Sizes of tensors must match except in dimension ", dim, ". Expected size ",
                   first->sizes()[d], " but got size ", t.sizes()[d], " for tensor number ", i,
                   " in the list.");
-    length += t.sizes()[dim];
+    MSA_REQUIRE(!__builtin_add_overflow(length, t.sizes()[dim], &length), Runtime,
+                "cat: the result's dimension ", dim, " would not fit into 64 bits.");
   }
   DType dtype = result_type(all);
   if (!first) {

@@ -7,6 +7,25 @@ import ms_adapter.pytorch as torch
 
 __all__ = ["gradient", "histogramdd", "unique", "unique_consecutive"]
 
+
+class _WithoutGradient(torch.autograd.Function):
+    """Hands a result on as one that hangs on ``input`` and through which no gradient can go back."""
+
+    @staticmethod
+    def forward(ctx, result, input, name):
+        ctx.operator = name
+        return result.view_as(result)
+
+    @staticmethod
+    def backward(ctx, grad):
+        raise NotImplementedError(f"{ctx.operator}: it has no derivative; detach() its input.")
+
+
+def _cut(name, result, input):
+    needed = torch.is_grad_enabled() and input.requires_grad
+    return _WithoutGradient.apply(result, input, name) if needed else result
+
+
 _Histogram = namedtuple("histogramdd", ["hist", "bin_edges"])
 
 
@@ -24,7 +43,7 @@ def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=No
     order = _order(slices)
     found, group, counts = _runs(slices.index_select(0, order))
     inverse = torch.empty_like(order).scatter_(0, order, group)
-    return _answer(input, dim, found, inverse, counts, return_inverse, return_counts)
+    return _answer(input, dim, _cut("unique", found, input), inverse, counts, return_inverse, return_counts)
 
 
 def unique_consecutive(input, return_inverse=False, return_counts=False, dim=None):
@@ -35,6 +54,7 @@ def unique_consecutive(input, return_inverse=False, return_counts=False, dim=Non
     tensor([1, 2, 1])
     """
     found, group, counts = _runs(_slices("unique_consecutive", input, dim))
+    found = _cut("unique_consecutive", found, input)
     return _answer(input, dim, found, group, counts, return_inverse, return_counts)
 
 
@@ -177,4 +197,4 @@ def histogramdd(input, bins, *, range=None, weight=None, density=False):
         hist = hist / hist.sum()
         for column, edge in enumerate(edges):
             hist = hist / torch.diff(edge).reshape([1] * column + [-1] + [1] * (columns - column - 1))
-    return _Histogram(hist, tuple(edges))
+    return _Histogram(_cut("histogramdd", hist, input), tuple(edges))
