@@ -518,13 +518,15 @@ def a_custom_function_that_saved_its_output_is_collected(torch):
 
 # Every in-place method with a call: its gradient, and its refusal of a leaf, must be PyTorch's.
 INPLACE_CALLS = """
-eq(o) | ne(o) | lt(o) | le(o) | gt(o) | ge(o) | logical_and(o) | logical_not() | floor_divide(o) | heaviside(o)
-clamp(.2, .9) | clip(.2, .9) | clamp_min(.5) | square() | renorm(2, 0, 1.) | sinc() | nan_to_num() | deg2rad()
-rad2deg() | index_fill(0, i, 2.) | masked_scatter(o > .5, o) | masked_fill(o > .5, 2.) | put(i, o[0, :1])
-addr(o[0], o[1]) | addbmm(o[None], o[None]) | mvlgamma(1) | ldexp(o.long()) | index_copy(0, i, o[:1])
-scatter_reduce(0, i[None], o[:1], 'sum') | index_reduce(0, i, o[:1], 'prod') | index_add(0, i, o[:1]) | fmod(o)
-remainder(o) | copysign(o) | hypot(o) | pow(o) | pow(2) | nextafter(o) | xlogy(o) | sign() | round() | frac() | trunc()
-index_put((i,), o[0]) | lerp(o, .5) | addcmul(o, o) | addcdiv(o, o) | cumsum(0) | cumprod(0) | tril() | sigmoid() | tanh()
+eq(o) | ne(o) | lt(o) | le(o) | gt(o) | ge(o) | logical_and(o) | logical_not() | floor_divide(o)
+heaviside(o) | clamp(.2, .9) | clip(.2, .9) | clamp_min(.5) | square() | renorm(2, 0, 1.) | sinc()
+nan_to_num() | deg2rad() | rad2deg() | index_fill(0, i, 2.) | masked_scatter(o > .5, o)
+masked_fill(o > .5, 2.) | put(i, o[0, :1]) | addr(o[0], o[1]) | addbmm(o[None], o[None])
+mvlgamma(1) | ldexp(o.long()) | index_copy(0, i, o[:1]) | scatter_reduce(0, i[None], o[:1], 'sum')
+index_reduce(0, i, o[:1], 'prod') | index_add(0, i, o[:1]) | fmod(o) | remainder(o) | copysign(o)
+hypot(o) | pow(o) | pow(2) | nextafter(o) | xlogy(o) | sign() | round() | frac() | trunc()
+index_put((i,), o[0]) | lerp(o, .5) | addcmul(o, o) | addcdiv(o, o) | cumsum(0) | cumprod(0)
+tril() | sigmoid() | tanh()
 """.replace("\n", " | ").strip(" |")
 
 

@@ -206,6 +206,14 @@ inline void one_operand(char* const* data, const int64_t* strides, int64_t inner
   ElementLoop<T, T>::run(data, two, inner, outer, f, std::index_sequence<0>{});
 }
 template <class T>
+inline T root_of(T x) {
+  if constexpr (kIsComplex<T>) {
+    return complex::sqrt(x);
+  } else {
+    return square_root(x);
+  }
+}
+template <class T>
 inline bool common_power(double exponent, char* const* data, const int64_t* strides, int64_t inner,
                          int64_t outer) {
   auto run = [&](auto f) {
@@ -214,8 +222,8 @@ inline bool common_power(double exponent, char* const* data, const int64_t* stri
   };
   if (exponent == 2) return run([](T x) -> T { return x * x; });
   if (exponent == 3) return run([](T x) -> T { return x * x * x; });
-  if (exponent == 0.5) return run([](T x) -> T { return square_root(x); });
-  if (exponent == -0.5) return run([](T x) -> T { return T(1) / square_root(x); });
+  if (exponent == 0.5) return run([](T x) -> T { return root_of(x); });
+  if (exponent == -0.5) return run([](T x) -> T { return T(1) / root_of(x); });
   if (exponent == -1) return run([](T x) -> T { return T(1) / x; });
   if (exponent == -2) return run([](T x) -> T { return T(1) / (x * x); });
   if (exponent == 1) return run([](T x) -> T { return x; });
@@ -224,10 +232,13 @@ inline bool common_power(double exponent, char* const* data, const int64_t* stri
 template <class T>
 void pow_loop(char* const* data, const int64_t* strides, int64_t inner, int64_t outer,
               const Scalar* params) {
+  bool same_exponent = strides[2] == 0 && (outer == 1 || strides[5] == 0);
+  const T& exponent = *reinterpret_cast<const T*>(data[2]);
   if constexpr (std::is_floating_point_v<T>) {
-    bool same_exponent = strides[2] == 0 && (outer == 1 || strides[5] == 0);
-    if (same_exponent &&
-        common_power<T>(*reinterpret_cast<const T*>(data[2]), data, strides, inner, outer))
+    if (same_exponent && common_power<T>(exponent, data, strides, inner, outer)) return;
+  } else if constexpr (kIsComplex<T>) {
+    if (same_exponent && exponent.im == 0 &&
+        common_power<T>(exponent.re, data, strides, inner, outer))
       return;
   }
   loop<decltype(make_general_pow), T>(data, strides, inner, outer, params);
