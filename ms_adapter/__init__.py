@@ -11,6 +11,6 @@ __version__ = "0.1.0"
 
 if _util.find_spec("ms_adapter._C") is None:
     raise ImportError(
-        "ms_adapter: the compiled module is not beside these sources. Build it here with `make dev`, or start "
-        "Python in another folder to use the installed package."
+        "ms_adapter: the compiled module is not beside these sources. Build it here with `make dev`, or "
+        "start Python in another folder to use the installed package."
     )

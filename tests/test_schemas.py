@@ -69,6 +69,11 @@ def wanted(schema: Any) -> dict[str, Any]:
     return {name: a for name, a in arguments.items() if name not in FACTORY}
 
 
+def default_of(name: str, argument: Any) -> Any:
+    """What PyTorch's Python binding takes: it reads the schema's mean reduction as 0, none (`torch.kl_div`)."""
+    return 0 if name == "reduction" else argument.default_value
+
+
 def fits(row: Row, arguments: dict[str, Any]) -> bool:
     params = {p.name: p for p in row.schema.params if p.name not in FACTORY}
     if not set(params) >= set(arguments) or any(
@@ -78,7 +83,7 @@ def fits(row: Row, arguments: dict[str, Any]) -> bool:
     for name, theirs in arguments.items():
         ours = params[name]
         if theirs.has_default_value() and (
-            ours.default is None or not same_default(ours.default, theirs.default_value)
+            ours.default is None or not same_default(ours.default, default_of(name, theirs))
         ):
             return False
         if theirs.kwarg_only and not ours.keyword_only and theirs.has_default_value():
