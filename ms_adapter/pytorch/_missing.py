@@ -14,7 +14,7 @@ def attach(module_name):
             raise AttributeError(f"module '{public}' has no attribute '{name}'")
         raise AttributeError(
             f"module '{public}' has no attribute '{name}' in ms_adapter. If PyTorch 2.13 has "
-            f"{public}.{name}, it is not supported yet: docs/operators.md lists what is, "
+            f"{public}.{name}, it is not supported yet: docs/support.md lists what is, "
             "docs/adding-an-operator.md shows how an operator is added."
         )
 
