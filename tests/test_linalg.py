@@ -92,6 +92,21 @@ def test_batches_and_strides(dtype: str) -> None:
         np.testing.assert_allclose(back.numpy(), a.numpy(), rtol=20 * tolerance, atol=20 * tolerance)
 
 
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+@pytest.mark.parametrize("n", [1, 2, 5, 12, 13, 40])
+def test_elimination(n: int, dtype: str) -> None:
+    """Small matrices are eliminated by code of ours, larger ones by LAPACK."""
+    a, b = tensor(6, n, n, dtype=dtype), tensor(6, n, 3, dtype=dtype)
+    np.testing.assert_allclose((a @ torch.linalg.solve(a, b)).numpy(), b.numpy(), atol=1e-9)
+    np.testing.assert_allclose(torch.linalg.inv(a).numpy(), np.linalg.inv(a.numpy()), rtol=1e-7, atol=1e-9)
+    np.testing.assert_allclose(torch.linalg.det(a).numpy(), np.linalg.det(a.numpy()), rtol=1e-8)
+    for shape in ((n, n), (n + 2, n), (n, n + 2)):
+        m = tensor(3, *shape, dtype=dtype)
+        p, lower, upper = torch.linalg.lu(m)
+        np.testing.assert_allclose((p @ lower @ upper).numpy(), m.numpy(), atol=1e-12)
+        assert lower.abs().max() <= (1.0 if dtype == "float64" else 2**0.5) + 1e-12
+
+
 def test_failures_name_the_matrix() -> None:
     a = torch.eye(3).repeat(4, 1, 1)
     a[2, 1, 1] = -1

@@ -1,6 +1,9 @@
 // Triangular factors: Cholesky, LU and QR, and what LAPACK solves with them.
+#include <array>
+
 #include "generated/kernels_lapack.h"
 #include "kernels/cpu/linalg/batch.h"
+#include "kernels/cpu/linalg/small.h"
 
 namespace msa {
 namespace {
@@ -30,7 +33,31 @@ int multiply_by_q(bool left, bool adjoint, const Columns& c, T* to, int reflecto
                             leading, tau, to, c.leading());
 }
 
-// b := A^-1 b. A singular matrix is divided by its zeros, so infinities and NaN say what it is.
+template <class T>
+int factor(int rows, int columns, T* a, int* swap) {
+  if (std::max(rows, columns) <= kSmall) return eliminate(rows, columns, a, swap);
+  return call<"getrf", T>(rows, columns, a, rows, swap);
+}
+
+// b := A^-1 b, with A's factors in its place. A singular matrix is divided by its zeros, so
+// infinities and NaN say what it is.
+template <class T>
+int solve_one(int n, int sides, T* a, T* b) {
+  if (n <= kSmall) {
+    std::array<int, kSmall> swap{};
+    const int code = eliminate(n, n, a, swap.data());
+    substitute(n, sides, a, swap.data(), b);
+    return code;
+  }
+  std::vector<int> swap(static_cast<size_t>(n));
+  const int code = factor(n, n, a, swap.data());
+  if (sides > 0) {
+    call<"getrs", T>('N', n, sides, static_cast<const T*>(a), n,
+                     static_cast<const int*>(swap.data()), b, n);
+  }
+  return code;
+}
+
 void solve_all(const Tensor& A, const Columns& b, const Tensor& info) {
   const Columns a = working_copy(A);
   const int n = a.rows();
@@ -38,12 +65,7 @@ void solve_all(const Tensor& A, const Columns& b, const Tensor& info) {
     int* const code = codes.data<int>();
     for_dtype(A.dtype(), [&]<class T>() {
       each_matrix(codes.numel(), cubed(n) + 2.0 * n * n * b.columns(), [&](int64_t i) {
-        std::vector<int> swap(static_cast<size_t>(n));
-        T* const m = a.matrix<T>(i);
-        code[i] = n ? call<"getrf", T>(n, n, m, a.leading(), swap.data()) : 0;
-        if (n == 0 || b.columns() == 0) return;
-        call<"getrs", T>('N', n, b.columns(), static_cast<const T*>(m), a.leading(),
-                         static_cast<const int*>(swap.data()), b.matrix<T>(i), b.leading());
+        code[i] = n ? solve_one(n, b.columns(), a.matrix<T>(i), b.matrix<T>(i)) : 0;
       });
     });
   });
@@ -76,9 +98,7 @@ void _linalg_lu(const Tensor& A, Tensor& out, Tensor& pivots, Tensor& info) {
       int *const swap = swaps.data<int>(), *const code = codes.data<int>();
       for_dtype(out.dtype(), [&]<class T>() {
         each_matrix(codes.numel(), cubed(k), [&](int64_t i) {
-          code[i] =
-              k ? call<"getrf", T>(a.rows(), a.columns(), a.matrix<T>(i), a.leading(), swap + i * k)
-                : 0;
+          code[i] = k ? factor(a.rows(), a.columns(), a.matrix<T>(i), swap + i * k) : 0;
         });
       });
     });
