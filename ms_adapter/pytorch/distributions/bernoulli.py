@@ -5,7 +5,7 @@ import ms_adapter.pytorch as torch
 from . import constraints
 from .distribution import ProbsOrLogits
 from .exp_family import ExponentialFamily
-from .utils import broadcast_all, lazy_property, logits_to_probs, probs_to_logits
+from .utils import broadcast_all
 
 __all__ = ["Bernoulli"]
 
@@ -26,16 +26,6 @@ class Bernoulli(ProbsOrLogits, ExponentialFamily):
 
     def __init__(self, probs=None, logits=None, validate_args=None):
         self._set_probs_or_logits(validate_args, probs, logits)
-
-    @lazy_property
-    def probs(self):
-        """The probabilities of 1."""
-        return logits_to_probs(self.logits, is_binary=True)
-
-    @lazy_property
-    def logits(self):
-        """The log-odds of 1."""
-        return probs_to_logits(self.probs, is_binary=True)
 
     @property
     def mean(self):

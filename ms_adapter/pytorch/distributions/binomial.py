@@ -4,7 +4,6 @@ import ms_adapter.pytorch as torch
 
 from . import constraints
 from .distribution import ProbsOrLogits
-from .utils import lazy_property, logits_to_probs, probs_to_logits
 
 __all__ = ["Binomial"]
 
@@ -32,16 +31,6 @@ class Binomial(ProbsOrLogits):
     @constraints.dependent_property(is_discrete=True, event_dim=0)
     def support(self):
         return constraints.integer_interval(0, self.total_count)
-
-    @lazy_property
-    def probs(self):
-        """The success probabilities."""
-        return logits_to_probs(self.logits, is_binary=True)
-
-    @lazy_property
-    def logits(self):
-        """The log-odds of success."""
-        return probs_to_logits(self.probs, is_binary=True)
 
     @property
     def mean(self):

@@ -4,22 +4,13 @@ import math
 
 import ms_adapter.pytorch as torch
 
-from . import constraints
-from .distribution import Elementwise
+from .distribution import LocationScale
 
 __all__ = ["Cauchy"]
 
 
-class Cauchy(Elementwise):
+class Cauchy(LocationScale):
     """Cauchy distributions around the median ``loc``, with half of the mass within ``scale``."""
-
-    arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
-    support = constraints.real
-    has_rsample = True
-    _params = ("loc", "scale")
-
-    def __init__(self, loc, scale, validate_args=None):
-        self._set_params(validate_args, loc, scale)
 
     def _constant(self, value):
         return torch.full(self._extended_shape(), value, dtype=self.loc.dtype, device=self.loc.device)
@@ -27,10 +18,6 @@ class Cauchy(Elementwise):
     @property
     def mean(self):
         return self._constant(math.nan)
-
-    @property
-    def mode(self):
-        return self.loc
 
     @property
     def variance(self):

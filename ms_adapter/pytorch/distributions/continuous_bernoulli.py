@@ -7,7 +7,7 @@ import ms_adapter.pytorch as torch
 from . import constraints
 from .distribution import ProbsOrLogits
 from .exp_family import ExponentialFamily
-from .utils import broadcast_all, clamp_probs, lazy_property, logits_to_probs, probs_to_logits
+from .utils import broadcast_all, clamp_probs, lazy_property, logits_to_probs
 
 __all__ = ["ContinuousBernoulli"]
 
@@ -43,11 +43,6 @@ class ContinuousBernoulli(ProbsOrLogits, ExponentialFamily):
     def probs(self):
         """The parameter between 0 and 1."""
         return clamp_probs(logits_to_probs(self.logits, is_binary=True))
-
-    @lazy_property
-    def logits(self):
-        """The parameter as log-odds."""
-        return probs_to_logits(self.probs, is_binary=True)
 
     def _is_stable(self):
         return (self.probs <= self._lims[0]) | (self.probs > self._lims[1])

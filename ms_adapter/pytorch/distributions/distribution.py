@@ -6,7 +6,7 @@ from numbers import Number
 import ms_adapter.pytorch as torch
 
 from . import constraints
-from .utils import broadcast_all, lazy_property
+from .utils import broadcast_all, lazy_property, logits_to_probs, probs_to_logits
 
 __all__ = ["Distribution"]
 
@@ -223,8 +223,38 @@ class Elementwise(Distribution):
         return self._finish_expanding(new, batch_shape)
 
 
+class LocationScale(Elementwise):
+    """Base of distributions over the real numbers, symmetric around ``loc`` and of width ``scale``."""
+
+    arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
+    support = constraints.real
+    has_rsample = True
+    _params = ("loc", "scale")
+
+    def __init__(self, loc, scale, validate_args=None):
+        self._set_params(validate_args, loc, scale)
+
+    @property
+    def mean(self):
+        return self.loc
+
+    @property
+    def mode(self):
+        return self.loc
+
+
 class ProbsOrLogits(Elementwise):
     """Base of distributions given either by probabilities or by log-odds; the other comes when asked for."""
+
+    @lazy_property
+    def probs(self):
+        """The probabilities."""
+        return logits_to_probs(self.logits, is_binary=True)
+
+    @lazy_property
+    def logits(self):
+        """The log-odds."""
+        return probs_to_logits(self.probs, is_binary=True)
 
     def _set_probs_or_logits(self, validate_args, probs, logits, *others):
         if (probs is None) == (logits is None):

@@ -4,7 +4,6 @@ import ms_adapter.pytorch as torch
 
 from . import constraints
 from .distribution import ProbsOrLogits
-from .utils import lazy_property, logits_to_probs, probs_to_logits
 
 __all__ = ["Geometric"]
 
@@ -23,16 +22,6 @@ class Geometric(ProbsOrLogits):
                 f"Expected parameter probs of distribution {self!r} to be positive but found invalid "
                 f"values:\n{self.probs}"
             )
-
-    @lazy_property
-    def probs(self):
-        """The success probabilities."""
-        return logits_to_probs(self.logits, is_binary=True)
-
-    @lazy_property
-    def logits(self):
-        """The log-odds of success."""
-        return probs_to_logits(self.probs, is_binary=True)
 
     @property
     def mean(self):

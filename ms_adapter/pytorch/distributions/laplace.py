@@ -2,30 +2,13 @@
 
 import ms_adapter.pytorch as torch
 
-from . import constraints
-from .distribution import Elementwise
+from .distribution import LocationScale
 
 __all__ = ["Laplace"]
 
 
-class Laplace(Elementwise):
+class Laplace(LocationScale):
     """Laplace distributions around ``loc`` of width ``scale``."""
-
-    arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
-    support = constraints.real
-    has_rsample = True
-    _params = ("loc", "scale")
-
-    def __init__(self, loc, scale, validate_args=None):
-        self._set_params(validate_args, loc, scale)
-
-    @property
-    def mean(self):
-        return self.loc
-
-    @property
-    def mode(self):
-        return self.loc
 
     @property
     def variance(self):

@@ -3,18 +3,16 @@
 import ms_adapter.pytorch as torch
 
 from . import constraints
+from ._of_categorical import OfCategorical
 from .binomial import Binomial
 from .categorical import Categorical
-from .distribution import Distribution
 from .utils import broadcast_all
 
 __all__ = ["Multinomial"]
 
 
-class Multinomial(Distribution):
+class Multinomial(OfCategorical):
     """How often each category comes in ``total_count`` draws."""
-
-    arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
 
     def __init__(self, total_count=1, probs=None, logits=None, validate_args=None):
         if not isinstance(total_count, int):
@@ -35,21 +33,6 @@ class Multinomial(Distribution):
     @constraints.dependent_property(is_discrete=True, event_dim=1)
     def support(self):
         return constraints.multinomial(self.total_count)
-
-    @property
-    def probs(self):
-        """The probabilities."""
-        return self._categorical.probs
-
-    @property
-    def logits(self):
-        """The log-probabilities."""
-        return self._categorical.logits
-
-    @property
-    def param_shape(self):
-        """The shape of the probabilities."""
-        return self._categorical.param_shape
 
     @property
     def mean(self):

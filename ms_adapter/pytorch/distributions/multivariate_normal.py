@@ -30,7 +30,33 @@ def _precision_to_scale_tril(precision):
     return torch.linalg.solve_triangular(upper, identity, upper=False)
 
 
-class MultivariateNormal(Distribution):
+class OfCovariance:
+    """What distributions share that are given by a covariance matrix, its inverse, or its Cholesky factor."""
+
+    def _broadcast(self, matrix):
+        return matrix.expand(self._batch_shape + self._event_shape[-1:] * 2)
+
+    def _half_log_det(self):
+        """Half the logarithm of the covariance's determinant."""
+        return self._unbroadcasted_scale_tril.diagonal(dim1=-2, dim2=-1).log().sum(-1)
+
+    @lazy_property
+    def scale_tril(self):
+        """The Cholesky factor of the covariance."""
+        return self._broadcast(self._unbroadcasted_scale_tril)
+
+    @lazy_property
+    def covariance_matrix(self):
+        """The covariance."""
+        return self._broadcast(self._unbroadcasted_scale_tril @ self._unbroadcasted_scale_tril.mT)
+
+    @lazy_property
+    def precision_matrix(self):
+        """The inverse of the covariance."""
+        return self._broadcast(torch.cholesky_inverse(self._unbroadcasted_scale_tril))
+
+
+class MultivariateNormal(OfCovariance, Distribution):
     """Normal vectors of mean ``loc`` and one of: covariance, its inverse, or its Cholesky factor.
 
     >>> import ms_adapter.pytorch as torch
@@ -84,29 +110,8 @@ class MultivariateNormal(Distribution):
         new._unbroadcasted_scale_tril = self._unbroadcasted_scale_tril
         for name in ("covariance_matrix", "scale_tril", "precision_matrix"):
             if name in self.__dict__:
-                setattr(new, name, getattr(self, name).expand(batch_shape + self._matrix_shape()))
+                setattr(new, name, getattr(self, name).expand(batch_shape + self._event_shape * 2))
         return self._finish_expanding(new, batch_shape, self.event_shape)
-
-    def _matrix_shape(self):
-        return self._event_shape + self._event_shape
-
-    def _broadcast(self, matrix):
-        return matrix.expand(self._batch_shape + self._matrix_shape())
-
-    @lazy_property
-    def scale_tril(self):
-        """The Cholesky factor of the covariance."""
-        return self._broadcast(self._unbroadcasted_scale_tril)
-
-    @lazy_property
-    def covariance_matrix(self):
-        """The covariance."""
-        return self._broadcast(self._unbroadcasted_scale_tril @ self._unbroadcasted_scale_tril.mT)
-
-    @lazy_property
-    def precision_matrix(self):
-        """The inverse of the covariance."""
-        return self._broadcast(torch.cholesky_inverse(self._unbroadcasted_scale_tril))
 
     @property
     def mean(self):
@@ -124,9 +129,6 @@ class MultivariateNormal(Distribution):
         shape = self._extended_shape(sample_shape)
         noise = _standard_normal(shape, dtype=self.loc.dtype, device=self.loc.device)
         return self.loc + _batch_mv(self._unbroadcasted_scale_tril, noise)
-
-    def _half_log_det(self):
-        return self._unbroadcasted_scale_tril.diagonal(dim1=-2, dim2=-1).log().sum(-1)
 
     def log_prob(self, value):
         if self._validate_args:

@@ -5,7 +5,7 @@ import ms_adapter.pytorch as torch
 from . import constraints
 from .distribution import ProbsOrLogits
 from .gamma import Gamma
-from .utils import lazy_property, logits_to_probs, probs_to_logits
+from .utils import lazy_property
 
 __all__ = ["NegativeBinomial"]
 
@@ -24,16 +24,6 @@ class NegativeBinomial(ProbsOrLogits):
     def __init__(self, total_count, probs=None, logits=None, validate_args=None):
         self._set_probs_or_logits(validate_args, probs, logits, total_count)
         self.total_count = self.total_count.type_as(self._param)
-
-    @lazy_property
-    def probs(self):
-        """The success probabilities."""
-        return logits_to_probs(self.logits, is_binary=True)
-
-    @lazy_property
-    def logits(self):
-        """The log-odds of success."""
-        return probs_to_logits(self.probs, is_binary=True)
 
     @property
     def mean(self):

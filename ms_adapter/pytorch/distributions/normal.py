@@ -4,15 +4,14 @@ import math
 
 import ms_adapter.pytorch as torch
 
-from . import constraints
-from .distribution import Elementwise
+from .distribution import LocationScale
 from .exp_family import ExponentialFamily
 from .utils import _standard_normal
 
 __all__ = ["Normal"]
 
 
-class Normal(Elementwise, ExponentialFamily):
+class Normal(LocationScale, ExponentialFamily):
     """Normal distributions of mean ``loc`` and standard deviation ``scale``.
 
     >>> import ms_adapter.pytorch as torch
@@ -20,22 +19,7 @@ class Normal(Elementwise, ExponentialFamily):
     tensor(-0.9189)
     """
 
-    arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
-    support = constraints.real
-    has_rsample = True
     _mean_carrier_measure = 0
-    _params = ("loc", "scale")
-
-    def __init__(self, loc, scale, validate_args=None):
-        self._set_params(validate_args, loc, scale)
-
-    @property
-    def mean(self):
-        return self.loc
-
-    @property
-    def mode(self):
-        return self.loc
 
     @property
     def stddev(self):

@@ -3,16 +3,15 @@
 import ms_adapter.pytorch as torch
 
 from . import constraints
+from ._of_categorical import OfCategorical
 from .categorical import Categorical
-from .distribution import Distribution
 
 __all__ = ["OneHotCategorical", "OneHotCategoricalStraightThrough"]
 
 
-class OneHotCategorical(Distribution):
+class OneHotCategorical(OfCategorical):
     """One-hot vectors, the place of the 1 by the probabilities on the last dimension."""
 
-    arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
     support = constraints.one_hot
     has_enumerate_support = True
 
@@ -25,28 +24,6 @@ class OneHotCategorical(Distribution):
         new, batch_shape = self._get_checked_instance(OneHotCategorical, _instance), torch.Size(batch_shape)
         new._categorical = self._categorical.expand(batch_shape)
         return self._finish_expanding(new, batch_shape, self.event_shape)
-
-    @property
-    def _param(self):
-        return self._categorical._param
-
-    def _new(self, *args, **kwargs):
-        return self._categorical._new(*args, **kwargs)
-
-    @property
-    def probs(self):
-        """The probabilities."""
-        return self._categorical.probs
-
-    @property
-    def logits(self):
-        """The log-probabilities."""
-        return self._categorical.logits
-
-    @property
-    def param_shape(self):
-        """The shape of the probabilities."""
-        return self._categorical.param_shape
 
     @property
     def mean(self):

@@ -6,7 +6,7 @@ from . import constraints
 from .distribution import ProbsOrLogits
 from .transformed_distribution import TransformedDistribution
 from .transforms import SigmoidTransform
-from .utils import broadcast_all, clamp_probs, lazy_property, logits_to_probs, probs_to_logits
+from .utils import broadcast_all, clamp_probs
 
 __all__ = ["LogitRelaxedBernoulli", "RelaxedBernoulli"]
 
@@ -27,16 +27,6 @@ class LogitRelaxedBernoulli(ProbsOrLogits):
         new = super().expand(batch_shape, _instance)
         new.temperature = self.temperature
         return new
-
-    @lazy_property
-    def logits(self):
-        """The log-odds of 1."""
-        return probs_to_logits(self.probs, is_binary=True)
-
-    @lazy_property
-    def probs(self):
-        """The probabilities of 1."""
-        return logits_to_probs(self.logits, is_binary=True)
 
     def rsample(self, sample_shape=()):
         shape = self._extended_shape(sample_shape)

@@ -3,8 +3,8 @@
 import ms_adapter.pytorch as torch
 
 from . import constraints
+from ._of_categorical import OfCategorical
 from .categorical import Categorical
-from .distribution import Distribution
 from .transformed_distribution import TransformedDistribution
 from .transforms import ExpTransform
 from .utils import broadcast_all, clamp_probs
@@ -12,10 +12,9 @@ from .utils import broadcast_all, clamp_probs
 __all__ = ["ExpRelaxedCategorical", "RelaxedOneHotCategorical"]
 
 
-class ExpRelaxedCategorical(Distribution):
+class ExpRelaxedCategorical(OfCategorical):
     """The logarithms of relaxed one-hot draws (Gumbel-softmax)."""
 
-    arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
     support = constraints.real_vector
     has_rsample = True
 
@@ -30,24 +29,6 @@ class ExpRelaxedCategorical(Distribution):
         new.temperature = self.temperature
         new._categorical = self._categorical.expand(torch.Size(batch_shape))
         return self._finish_expanding(new, torch.Size(batch_shape), self.event_shape)
-
-    def _new(self, *args, **kwargs):
-        return self._categorical._new(*args, **kwargs)
-
-    @property
-    def param_shape(self):
-        """The shape of the probabilities."""
-        return self._categorical.param_shape
-
-    @property
-    def logits(self):
-        """The log-probabilities."""
-        return self._categorical.logits
-
-    @property
-    def probs(self):
-        """The probabilities."""
-        return self._categorical.probs
 
     def rsample(self, sample_shape=()):
         shape = self._extended_shape(sample_shape)

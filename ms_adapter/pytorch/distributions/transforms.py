@@ -16,6 +16,7 @@ from ._matrix_transforms import (
 from ._several_transforms import CatTransform, StackTransform
 from ._transform_base import (
     ComposeTransform,
+    EqualByClass,
     IndependentTransform,
     ReshapeTransform,
     Transform,
@@ -50,18 +51,13 @@ for _value in list(vars().values()):
         _value.__module__ = __name__  # where pickles look for them
 
 
-class _Increasing(Transform):
-    """A bijective map of numbers that rises; equal to every other of its class."""
+class _Increasing(EqualByClass):
+    """A bijective map of numbers that rises."""
 
     domain = constraints.real
     codomain = constraints.real
     bijective = True
     sign = +1
-
-    def __eq__(self, other):
-        return isinstance(other, type(self))
-
-    __hash__ = object.__hash__
 
 
 class ExpTransform(_Increasing):
@@ -169,16 +165,11 @@ class TanhTransform(_Increasing):
         return 2.0 * (math.log(2.0) - x - torch.nn.functional.softplus(-2.0 * x))
 
 
-class AbsTransform(Transform):
+class AbsTransform(EqualByClass):
     """``y = |x|``, whose inverse gives the positive one of two."""
 
     domain = constraints.real
     codomain = constraints.positive
-
-    def __eq__(self, other):
-        return isinstance(other, AbsTransform)
-
-    __hash__ = object.__hash__
 
     def _call(self, x):
         return x.abs()

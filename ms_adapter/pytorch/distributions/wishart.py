@@ -9,8 +9,7 @@ import ms_adapter.pytorch as torch
 from . import constraints
 from .chi2 import Chi2
 from .exp_family import ExponentialFamily
-from .multivariate_normal import _precision_to_scale_tril
-from .utils import lazy_property
+from .multivariate_normal import OfCovariance, _precision_to_scale_tril
 
 __all__ = ["Wishart"]
 
@@ -23,7 +22,7 @@ def _mvdigamma(x, p):
     return torch.digamma(x.unsqueeze(-1) - steps.div(2).expand(x.shape + (-1,))).sum(-1)
 
 
-class Wishart(ExponentialFamily):
+class Wishart(OfCovariance, ExponentialFamily):
     """Sums of ``df`` outer products of normal vectors with themselves.
 
     The normal vectors' covariance is given, or its inverse, or its Cholesky factor.
@@ -102,24 +101,6 @@ class Wishart(ExponentialFamily):
         new._dist_chi2 = new._chi2_of(new.df)
         return self._finish_expanding(new, batch_shape, self.event_shape)
 
-    def _broadcast(self, matrix):
-        return matrix.expand(self._batch_shape + self._event_shape)
-
-    @lazy_property
-    def scale_tril(self):
-        """The Cholesky factor of the covariance."""
-        return self._broadcast(self._unbroadcasted_scale_tril)
-
-    @lazy_property
-    def covariance_matrix(self):
-        """The covariance of the normal vectors."""
-        return self._broadcast(self._unbroadcasted_scale_tril @ self._unbroadcasted_scale_tril.mT)
-
-    @lazy_property
-    def precision_matrix(self):
-        """The inverse of the covariance."""
-        return self._broadcast(torch.cholesky_inverse(self._unbroadcasted_scale_tril))
-
     @property
     def mean(self):
         return self.df.view(self._batch_shape + (1, 1)) * self.covariance_matrix
@@ -163,9 +144,6 @@ class Wishart(ExponentialFamily):
         if singular.any():
             warnings.warn("Singular sample detected.", stacklevel=2)
         return sample
-
-    def _half_log_det(self):
-        return self._unbroadcasted_scale_tril.diagonal(dim1=-2, dim2=-1).log().sum(-1)
 
     def log_prob(self, value):
         if self._validate_args:
