@@ -51,12 +51,6 @@ def _copy_attributes(source, target, memo):
 
 def _reduce_plain(tensor):
     """How to build the tensor again, its class and attributes aside."""
-    if tensor.grad_fn is not None:
-        raise RuntimeError(
-            "Tensor: only leaves can be pickled; this one was computed from tensors that require gradients: "
-            "pickle "
-            "tensor.detach()."
-        )
     if tensor.is_meta:
         args = (tensor.dtype, tuple(tensor.size()), tensor.stride(), tensor.requires_grad)
         return _utils._rebuild_meta_tensor_no_storage, args

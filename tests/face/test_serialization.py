@@ -208,3 +208,16 @@ def test_plain_pickle():
     assert back["d"] is face.float16
     module = pickle.loads(pickle.dumps(face.nn.Linear(2, 1)))
     assert list(module.state_dict()) == ["weight", "bias"]
+
+
+@pytest.mark.parametrize(("writer", "reader"), [(torch, face), (face, torch), (face, face)])
+def test_computed_tensors_travel_as_leaves(writer, reader):
+    value = writer.ones(2, requires_grad=True) * 3
+    loaded = reader.load(saved(writer, value))
+    assert loaded.tolist() == [3.0, 3.0] and loaded.requires_grad and loaded.is_leaf
+
+
+def test_pruned_modules_travel():
+    module = face.nn.utils.prune.l1_unstructured(face.nn.Linear(3, 2), "weight", 2)
+    again = face.load(saved(face, module), weights_only=False)
+    assert again.weight.tolist() == module.weight.tolist() and face.nn.utils.prune.is_pruned(again)
