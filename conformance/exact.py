@@ -23,7 +23,12 @@ def doubled(value: Any) -> Any:
 def as_good(face: Face, exact: Any, want: Any, have: Any) -> bool:
     """Whether every tensor of `have` lies at most SPREAD times as far from the exact one as the oracle's."""
     triples = zip(tensors(exact), tensors(want), tensors(have, face), strict=True)
-    return all(_one_as_good(a.detach(), b.detach(), face.fetch(c)) for a, b, c in triples)
+    return all(_one_as_good(_plain(a), _plain(b), face.fetch(c)) for a, b, c in triples)
+
+
+def _plain(t: torch.Tensor) -> torch.Tensor:
+    """Without history, and dense: sparse tensors cannot be compared."""
+    return t.detach().to_dense() if t.layout != torch.strided else t.detach()
 
 
 def _one_as_good(exact: torch.Tensor, want: torch.Tensor, have: torch.Tensor) -> bool:

@@ -324,6 +324,11 @@ torch.sparse.spdiags(torch.arange(1., 7.).reshape(2, 3), torch.tensor([-1, 2]), 
 torch.sparse.spdiags(torch.ones(2, 3), torch.tensor([1, 1]), (3, 3))
 torch.sparse.check_sparse_tensor_invariants.is_enabled()
 torch.nn.Parameter(S).requires_grad
+torch.sparse.FloatTensor(i, torch.tensor([1., 2., 3.]), torch.Size([2, 3]))
+torch.sparse.DoubleTensor(2, 3)
+isinstance(S, torch.sparse.FloatTensor), isinstance(D, torch.sparse.FloatTensor)
+isinstance(S, torch.FloatTensor), isinstance(D, torch.FloatTensor)
+S.type(torch.sparse.DoubleTensor)
 """.strip().splitlines()
 
 # What must read as PyTorch writes it.

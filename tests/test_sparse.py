@@ -110,6 +110,21 @@ def test_second_derivatives(text: str) -> None:
     assert ours.autograd.gradgradcheck(function, (v, m))
 
 
+@pytest.mark.parametrize("layout", ["coo", "csr", "csc"])
+@pytest.mark.parametrize("masked", [True, False])
+def test_gradcheck_of_functions_of_sparse_tensors(layout: str, masked: bool) -> None:
+    check = ours.sparse.as_sparse_gradcheck(ours.autograd.gradcheck)
+    s = getattr(ours.tensor([[0.0, 2.0], [3.0, 0.0]], dtype=ours.float64), f"to_sparse_{layout}")()
+    dense = ours.arange(4, dtype=ours.float64).reshape(2, 2).requires_grad_()
+
+    def function(s: object, d: object) -> object:
+        return (s * 3).to_dense(masked_grad=masked) @ d
+
+    assert check(function, (s.requires_grad_(), dense), masked=masked)
+    if masked:
+        assert check(ours.sparse.mm, (s, dense), masked=True)
+
+
 def test_gradients_accumulate_as_pytorch_accumulates() -> None:
     def train(module: object) -> list[object]:
         weight = module.nn.Parameter(module.ones(4, 2))

@@ -40,7 +40,7 @@ Tensor sums(int64_t n, const Tensor& slot, const Tensor& values) {
   Tensor source = logical ? ops::to_dtype(values, DType::U8) : values;
   Tensor out =
       ops::zeros(joined(Dims{n}, trailing(values.sizes(), 1)), source.dtype(), values.device());
-  out = ops::index_add(out, 0, slot, source);
+  ops::index_add_(out, 0, slot, source);
   return logical ? ops::to_dtype(out, DType::Bool) : out;
 }
 

@@ -57,6 +57,8 @@ Tensor sparse_sparse(const Tensor& a, const Tensor& b) {
   return sparse_parts(a).blocked() ? product : ops::_to_layout_of(product, a);
 }
 
+Tensor in_float(const Tensor& t) { return ops::to_dtype(t, DType::F32); }
+
 Tensor scaled(const Tensor& t, const Scalar& factor) {
   return factor == 1.0 ? t : ops::mul(t, wrapped_number(factor));
 }
@@ -143,6 +145,9 @@ Tensor addmm_sparse(const Tensor& input, const Tensor& mat1, const Tensor& mat2,
 
 Tensor _sampled_mm(const Tensor& input, const Tensor& mat2, const Tensor& mask) {
   if (!is_sparse(mask)) return ops::mm(input, mat2);
+  if (is_half(input.dtype()))
+    return ops::to_dtype(ops::_sampled_mm(sparse::in_float(input), sparse::in_float(mat2), mask),
+                         input.dtype());
   if (is_sparse(input) || is_sparse(mat2) || sparse_parts(mask).blocked())
     return ops::sparse_mask(ops::mm(input, mat2), mask);
   Tensor pattern = is_coo(mask) ? ops::coalesce(detach(mask)) : mask;
@@ -213,6 +218,9 @@ Tensor mm_reduce(const Tensor& input, const Tensor& mat2, std::string_view reduc
   MSA_REQUIRE(!is_sparse(mat2), Runtime,
               "sparse.mm: with reduce= the second matrix must be strided, got ", layout_name(mat2));
   sparse::check_matrices("sparse.mm", input, mat2);
+  if (is_half(input.dtype()))  // rounded once
+    return ops::to_dtype(ops::mm_reduce(sparse::in_float(input), sparse::in_float(mat2), reduce),
+                         input.dtype());
   const SparseParts& parts = sparse_parts(input);
   const int64_t n = input.sizes()[0];
   Tensor rows = sparse::rows_from_compressed(parts.indices, parts.nnz());

@@ -177,6 +177,7 @@ class _LegacyTensorMeta(type):
             isinstance(instance, torch.Tensor)
             and instance.dtype == cls.dtype
             and instance.device.type == "cpu"
+            and instance.layout == torch.strided
         )
 
     def __call__(cls, *args):

@@ -4,7 +4,9 @@ import ms_adapter.pytorch as torch
 from ms_adapter import _C
 
 from ._create import LAYOUT_NUMBERS
+from ._gradcheck import as_sparse_gradcheck
 from ._invariants import check_sparse_tensor_invariants
+from ._legacy import legacy_types
 
 __all__ = [
     "addmm",
@@ -22,6 +24,7 @@ __all__ = [
 addmm, log_softmax, mm, sampled_addmm, softmax = (
     _C.functions[f"sparse.{name}"] for name in ("addmm", "log_softmax", "mm", "sampled_addmm", "softmax")
 )
+globals().update(legacy_types())
 
 
 def sum(input, dim=None, dtype=None):
@@ -82,10 +85,3 @@ def spsolve(input, other, *, left=True):
         "torch.linalg.solve(input.to_dense(), other)"
     )
 
-
-def as_sparse_gradcheck(gradcheck):
-    """``gradcheck`` for functions of sparse tensors, not supported: raises NotImplementedError."""
-    raise NotImplementedError(
-        "torch.sparse.as_sparse_gradcheck: check a function of the values instead: "
-        "gradcheck(lambda v: f(torch.sparse_coo_tensor(indices, v, size)), values)"
-    )
