@@ -145,10 +145,8 @@ class Emitter:
         """What every form begins with."""
         call = self.call_boxed(form, True)
         tail = f"{{ {call}; return {self.args[0]}; }}" if form == "inplace" else f"return {call};"
-        seen = "thread_state.layers_active"
-        if self.row.kind == "compose":
-            seen += f" && !enters_body(op_calls::info_{self.row.cpp})"
-        return [f"{signature(self.row, form)} {{", f"  if (__builtin_expect({seen}, 0)) {tail}"]
+        body = f" && !enters_body(op_calls::info_{self.row.cpp})" if self.row.kind == "compose" else ""
+        return [f"{signature(self.row, form)} {{", f"  if (__builtin_expect(thread_state.layers_active{body}, 0)) {tail}"]
 
     def record_condition(self, inplace: bool = False) -> str | None:
         stub = self.row.gradient == "missing" or (self.row.gradient == "zero" and inplace)
