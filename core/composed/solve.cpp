@@ -18,27 +18,32 @@ namespace {
 
 using namespace matrices;
 
-// Raises for the first matrix whose code is not zero.
-void require_done(const char* op, const Tensor& info, const char* cause,
+// Raises for the first matrix whose code is not zero; '#' in the cause stands for the code.
+void require_done(const char* op, const Tensor& info, std::string cause,
                   ErrorKind kind = ErrorKind::LinAlg) {
   if (info.device().is_meta()) return;
   const Tensor codes = ops::contiguous(info);
   for (int64_t i = 0; i < codes.numel(); ++i) {
     const int code = codes.data<int>()[i];
     if (code == 0) continue;
-    const std::string which = info.dim() ? cat("(Batch element ", i, "): ") : "";
-    fail(kind, op, ": ", which, cause, " (LAPACK's code: ", code, ").");
+    const std::string number = std::to_string(code);
+    for (size_t at; (at = cause.find('#')) != std::string::npos;) cause.replace(at, 1, number);
+    fail(kind, op, ": ", info.dim() ? cat("(Batch element ", i, "): ") : "", cause);
   }
 }
 constexpr const char* kNotPositive =
-    "The factorization could not be completed because the input is not positive-definite";
-constexpr const char* kSingularSolve = "The solver failed because the input matrix is singular";
+    "The factorization could not be completed because the input is not positive-definite (the "
+    "leading minor of order # is not positive-definite).";
+constexpr const char* kSingularSolve = "The solver failed because the input matrix is singular.";
 constexpr const char* kSingularInverse =
-    "The diagonal element is zero, the inversion could not be completed because the input matrix "
-    "is singular";
+    "The diagonal element # is zero, the inversion could not be completed because the input "
+    "matrix is singular.";
 constexpr const char* kSingularFactor =
-    "U has an exact zero on its diagonal and using it in lu_solve would result in a division by "
-    "zero";
+    "U[#,#] is zero and using it on lu_solve would result in a division by zero. If you still want "
+    "the factors, call linalg.lu, or linalg.lu_factor_ex with check_errors=False.";
+constexpr const char* kSingularDiagonal =
+    "D[#,#] is zero and using it on ldl_solve would result in a division by zero. If you still "
+    "want the factors, call linalg.ldl_factor_ex with check_errors=False.";
 
 Dims batch_of(const Tensor& t) { return Dims(DimsView(t.sizes()).first(t.sizes().size() - 2)); }
 
@@ -161,7 +166,9 @@ std::tuple<Tensor, Tensor, Tensor> linalg_lu_factor_ex(const Tensor& A, bool piv
       pivot, Runtime,
       "linalg.lu_factor: LU without pivoting is not implemented on the CPU; leave pivot=True.");
   auto result = ops::_linalg_lu(A);
-  if (check_errors) require_done("linalg.lu_factor_ex", std::get<2>(result), kSingularFactor);
+  if (check_errors) {
+    require_done("linalg.lu_factor_ex", std::get<2>(result), kSingularFactor, ErrorKind::Runtime);
+  }
   return result;
 }
 std::tuple<Tensor, Tensor> linalg_lu_factor(const Tensor& A, bool pivot) {
@@ -312,12 +319,12 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> linalg_lstsq(const Tensor& input, con
 std::tuple<Tensor, Tensor, Tensor> linalg_ldl_factor_ex(const Tensor& input, bool hermitian,
                                                         bool check_errors) {
   auto result = ops::_linalg_ldl(input, hermitian);
-  if (check_errors) require_done("linalg.ldl_factor_ex", std::get<2>(result), kSingularFactor);
+  if (check_errors) require_done("linalg.ldl_factor_ex", std::get<2>(result), kSingularDiagonal);
   return result;
 }
 std::tuple<Tensor, Tensor> linalg_ldl_factor(const Tensor& input, bool hermitian) {
   auto [LD, pivots, info] = ops::_linalg_ldl(input, hermitian);
-  require_done("linalg.ldl_factor", info, kSingularFactor);
+  require_done("linalg.ldl_factor", info, kSingularDiagonal);
   return {LD, pivots};
 }
 Tensor linalg_ldl_solve(const Tensor& LD, const Tensor& pivots, const Tensor& B, bool hermitian) {

@@ -9,15 +9,15 @@ __all__ = ["lu", "pca_lowrank", "svd_lowrank"]
 def lu(A, pivot=True, get_infos=False, out=None):
     """The compact LU factorization of matrices (..., m, n): `linalg.lu_factor` under its older name.
 
-    Gives (LU, pivots); with `get_infos` also LAPACK's code for each matrix instead of an error for a singular
-    one. RuntimeError for `pivot=False`, which the CPU does not have.
+    Gives (LU, pivots), with `get_infos` also LAPACK's code for each matrix; a singular one raises nothing.
+    RuntimeError for `pivot=False`, which the CPU does not have.
 
     >>> import ms_adapter.pytorch as torch
     >>> torch.lu(torch.tensor([[0.0, 2.0], [1.0, 3.0]]))[0]
     tensor([[1., 3.],
             [0., 2.]])
     """
-    results = _C.functions["_lu_with_info"](A, pivot=pivot, check_errors=not get_infos)
+    results = _C.functions["_lu_with_info"](A, pivot=pivot)
     kept = results if get_infos else tuple(results)[:2]
     if out is None:
         return kept
