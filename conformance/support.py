@@ -1,24 +1,22 @@
 """python -m conformance.support merge RUN.json ... | page: which of PyTorch's public names work.
 
 `merge` keeps what a page needs of the runs' records in docs/support.json; `page` writes docs/support.md from
-that, from the registry and from docs/absent.toml, which gives a reason for each name that we lack.
+that, from the registry and from ms_adapter/pytorch/absent.toml, which has the reasons for names that we lack.
 """
 
 from __future__ import annotations
 
 import argparse
-import fnmatch
 import functools
 import json
 import sys
-import tomllib
 import types
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
-DATA, PAGE, ABSENT = (ROOT / "docs" / name for name in ("support.json", "support.md", "absent.toml"))
+DATA, PAGE = ROOT / "docs" / "support.json", ROOT / "docs" / "support.md"
 SPACES = ("", "nn.functional", "linalg", "fft", "special", "signal.windows", "masked", "testing", "Tensor")
 GROUPS = {
     "float": ("float32", "float64"),
@@ -78,25 +76,6 @@ def merge(runs: list[Path]) -> None:
 
 
 # --- names ----------------------------------------------------------------------------------------
-class Reasons:
-    """docs/absent.toml: why names are absent, or present only to raise; a name may be a pattern."""
-
-    def __init__(self) -> None:
-        self.absent: dict[str, str] = {}
-        self.refused: dict[str, str] = {}
-        for entry in tomllib.loads(ABSENT.read_text())["absent"]:
-            table = self.refused if entry.get("present") else self.absent
-            table.update((name, entry["reason"]) for name in " ".join(entry["names"]).split())
-
-    @staticmethod
-    def entry(table: dict[str, str], name: str) -> str | None:
-        """The key that covers a dotted name: itself before any pattern."""
-        if name in table:
-            return name
-        same = [p for p in table if p.count(".") == name.count(".")]  # * stands for no point
-        return next((p for p in same if fnmatch.fnmatchcase(name, p)), None)
-
-
 def _foreign(name: str, value: Any, space: str) -> bool:
     """Whether a module only shows a name because its source imports it."""
     if isinstance(value, types.ModuleType):
@@ -144,22 +123,24 @@ def present(space: str, name: str) -> bool:
 
 
 def faults() -> Iterator[str]:
-    """What is wrong between PyTorch's names, ours and docs/absent.toml, one line each."""
-    reasons, used = Reasons(), set()
+    """What is wrong between PyTorch's names, ours and absent.toml, one line each."""
+    from ms_adapter.pytorch._missing import entry, reasons
+
+    used = set()
     for space in SPACES:
         for name in public_names(space):
             path = ".".join(filter(None, ("torch", space, name)))
-            absent, refused = (reasons.entry(table, path) for table in (reasons.absent, reasons.refused))
+            absent, refused = entry(path), entry(path, present=True)
             if present(space, name):
                 used.add(refused)
                 if absent == path:
-                    yield f"{path} is there, but docs/absent.toml lists it"
+                    yield f"{path} is there, but absent.toml lists it"
             elif absent is None:
-                yield f"{path} is neither there nor in docs/absent.toml"
+                yield f"{path} is neither there nor in absent.toml"
             else:
                 used.add(absent)
-    listed = [*reasons.absent, *reasons.refused]
-    yield from (f"docs/absent.toml: '{entry}' fits no name" for entry in listed if entry not in used)
+    listed = [*reasons(), *reasons(present=True)]
+    yield from (f"absent.toml: '{name}' fits no name" for name in listed if name not in used)
 
 
 # --- page -----------------------------------------------------------------------------------------
@@ -228,7 +209,9 @@ def _rows() -> dict[str, Any]:
 class Section:
     """A namespace's part of the page."""
 
-    def __init__(self, space: str, results: Results, reasons: Reasons) -> None:
+    def __init__(self, space: str, results: Results) -> None:
+        from ms_adapter.pytorch._missing import entry, reasons
+
         self.title = ".".join(filter(None, ("torch", space)))
         self.rows: list[str] = []
         self.clean = 0
@@ -238,10 +221,10 @@ class Section:
         for name in public_names(space):
             path = f"{space}.{name}".lstrip(".")
             if not present(space, name):
-                key = reasons.entry(reasons.absent, f"torch.{path}")
-                self.lacking.setdefault(reasons.absent.get(key or "", "no reason given"), []).append(name)
-            elif key := reasons.entry(reasons.refused, f"torch.{path}"):
-                self.refused.setdefault(reasons.refused[key], []).append(name)
+                reason = reasons().get(entry(f"torch.{path}") or "", "no reason given")
+                self.lacking.setdefault(reason, []).append(name)
+            elif key := entry(f"torch.{path}", present=True):
+                self.refused.setdefault(reasons(present=True)[key], []).append(name)
             else:
                 made = _rows()[path].kind if path in _rows() else "Python"
                 self.add(name, made, [cell(results, tests_of(path), group) for group in GROUPS])
@@ -282,7 +265,7 @@ HEAD = """# What is supported
 
 Every public name of PyTorch 2.13 in the namespaces of its operators, against ms_adapter. `make support` makes
 this page from the registry, from the last conformance runs (`docs/support.json`) and from the reasons in
-`docs/absent.toml`. A mark is plain only because a test passed.
+`ms_adapter/pytorch/absent.toml`. A mark is plain only because a test passed.
 
 Measured with `python -m conformance ops --max-samples {samples}` over PyTorch's own operator table (OpInfo),
 for {dtypes}. A mark stands for the dtypes of its group that the table has for the name and that were
@@ -296,8 +279,8 @@ measured: **F** forward (contiguous and strided inputs), **B** backward (the gra
 
 def page() -> str:
     """docs/support.md."""
-    data, reasons = json.loads(DATA.read_text()), Reasons()
-    sections = [Section(space, data["items"], reasons) for space in SPACES]
+    data = json.loads(DATA.read_text())
+    sections = [Section(space, data["items"]) for space in SPACES]
     dtypes = sorted({dtype for got in data["items"].values() for dtype in got})
     head = HEAD.format(samples=data["samples"], dtypes=", ".join(dtypes))
     lines = ["|" + " --- |" * 7, *(section.summary() for section in sections), ""]

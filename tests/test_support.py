@@ -10,7 +10,9 @@ import pytest
 
 pytest.importorskip("torch")
 
+import ms_adapter.pytorch as ours  # noqa: E402
 from conformance import support  # noqa: E402 - needs PyTorch
+from ms_adapter.pytorch import _missing  # noqa: E402
 
 
 def record(**changes: Any) -> dict[str, Any]:
@@ -23,18 +25,25 @@ def test_every_public_name_is_there_or_listed_with_its_reason() -> None:
 
 
 def test_a_name_without_a_reason_and_a_reason_without_a_name_are_faults(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    listed = tmp_path / "absent.toml"
-    text = support.ABSENT.read_text().replace('torch.embedding_bag"', 'torch.embedding_bags torch.add"')
-    listed.write_text(text)
-    monkeypatch.setattr(support, "ABSENT", listed)
+    table = dict(_missing.reasons())
+    del table["torch.embedding_bag"]
+    table |= {"torch.add": "", "torch.no_such_name": ""}
+    monkeypatch.setattr(_missing, "reasons", lambda present=False: {} if present else table)
     assert list(support.faults()) == [
-        "torch.add is there, but docs/absent.toml lists it",
-        "torch.embedding_bag is neither there nor in docs/absent.toml",
-        "docs/absent.toml: 'torch.embedding_bags' fits no name",
-        "docs/absent.toml: 'torch.add' fits no name",
+        "torch.add is there, but absent.toml lists it",
+        "torch.embedding_bag is neither there nor in absent.toml",
+        "absent.toml: 'torch.add' fits no name",
+        "absent.toml: 'torch.no_such_name' fits no name",
     ]
+
+
+def test_the_error_of_an_absent_name_gives_the_reason() -> None:
+    with pytest.raises(
+        AttributeError, match="no attribute 'vmap' in ms_adapter: function transforms are not"
+    ):
+        ours.vmap  # noqa: B018 - it raises
 
 
 def test_the_page_is_up_to_date() -> None:

@@ -50,6 +50,17 @@ from . import version
 from .version import __version__
 from . import __future__
 from .autograd.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
+from ._assertions import (
+    _assert,
+    _check,
+    _check_index,
+    _check_is_size,
+    _check_not_implemented,
+    _check_tensor_all,
+    _check_type,
+    _check_value,
+    _check_with,
+)
 from ._basics import (
     AcceleratorError,
     FatalError,
@@ -112,6 +123,7 @@ from .serialization import load, save
 from . import distributions
 
 globals().update(**storage.storage_classes(), **storage.tensor_classes())
+Storage = FloatStorage  # noqa: F405, F821 - the storages' default
 for _methods in (_tensor.TensorMethods, _tensor_rare.RareMethods, _SparseMethods):
     _C.install_tensor_methods(_tensor._own(_methods))
 _C.autograd.install_node_methods(_tensor.NODE_METHODS)

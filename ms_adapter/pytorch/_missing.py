@@ -1,8 +1,30 @@
-"""What a name that PyTorch has and we lack answers: an AttributeError that says so and what to do next."""
+"""What a name that PyTorch has and we lack answers: an AttributeError with the reason and what to do next."""
 
+import fnmatch
+import functools
 import sys
+import tomllib
+from pathlib import Path
 
 _OURS = __name__.rpartition(".")[0]
+TABLE = Path(__file__).with_name("absent.toml")
+
+
+@functools.cache
+def reasons(present=False):
+    """Dotted name or pattern -> reason, from absent.toml: of what is missing, or is there only to raise."""
+    entries = tomllib.loads(TABLE.read_text())["absent"]
+    chosen = [entry for entry in entries if entry.get("present", False) == present]
+    return {name: entry["reason"] for entry in chosen for name in " ".join(entry["names"]).split()}
+
+
+def entry(name, present=False):
+    """The key of :func:`reasons` that covers a dotted name, itself before any pattern, or None."""
+    table = reasons(present)
+    if name in table:
+        return name
+    same = [p for p in table if p.count(".") == name.count(".")]  # * stands for no point
+    return next((p for p in same if fnmatch.fnmatchcase(name, p)), None)
 
 
 def attach(module_name):
@@ -10,12 +32,14 @@ def attach(module_name):
     public = "torch" + module_name[len(_OURS) :]
 
     def __getattr__(name):
+        start = f"module '{public}' has no attribute '{name}'"
         if name.startswith("__") and name.endswith("__"):
-            raise AttributeError(f"module '{public}' has no attribute '{name}'")
+            raise AttributeError(start)
+        if key := entry(f"{public}.{name}"):
+            raise AttributeError(f"{start} in ms_adapter: {reasons()[key]}.")
         raise AttributeError(
-            f"module '{public}' has no attribute '{name}' in ms_adapter. If PyTorch 2.13 has "
-            f"{public}.{name}, it is not supported yet: docs/support.md lists what is, "
-            "docs/adding-an-operator.md shows how an operator is added."
+            f"{start} in ms_adapter. If PyTorch 2.13 has {public}.{name}, it is not supported yet: "
+            "docs/support.md lists what is, docs/adding-an-operator.md shows how an operator is added."
         )
 
     vars(sys.modules[module_name]).setdefault("__getattr__", __getattr__)
