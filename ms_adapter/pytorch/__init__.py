@@ -100,7 +100,7 @@ from . import autograd, functional, random, storage, utils
 from .functional import *  # noqa: F403 - its __all__ is the list
 from .storage import TypedStorage
 from ._tensor_str import set_printoptions
-from . import _tensor, _tensor_rare, _utils
+from . import _foreach, _tensor, _tensor_rare, _utils
 from . import nn, optim
 from . import accelerator, backends, compiler, cpu, cuda, distributed, jit, masked, ops, overrides
 from . import serialization, signal, sparse, testing, types
@@ -122,7 +122,7 @@ from .sparse._create import (
 from .serialization import load, save
 from . import distributions
 
-globals().update(**storage.storage_classes(), **storage.tensor_classes())
+globals().update(**storage.storage_classes(), **storage.tensor_classes(), **_foreach.FUNCTIONS)
 Storage = FloatStorage  # noqa: F405, F821 - the storages' default
 for _methods in (_tensor.TensorMethods, _tensor_rare.RareMethods, _SparseMethods):
     _C.install_tensor_methods(_tensor._own(_methods))
