@@ -164,7 +164,7 @@ def unravel_index(indices, shape):
     sizes = [shape] if isinstance(shape, int) else [int(size) for size in shape]
     if any(size < 0 for size in sizes):
         raise ValueError(f"'shape' cannot have negative values, but got {tuple(sizes)}")
-    coordinates = []
+    coordinates, indices = [], indices.long()
     for size in reversed(sizes):
         coordinates.insert(0, torch.remainder(indices, size))
         indices = torch.floor_divide(indices, size)

@@ -90,12 +90,12 @@ def prod(input, dim=None, *, keepdim=False, dtype=None, mask=None):
 
 def cumsum(input, dim, *, dtype=None, mask=None):
     """The running sum along ``dim`` of what the mask keeps."""
-    return torch.cumsum(_kept(input, mask, 0, dtype), dim)
+    return torch.cumsum(_kept(input, mask, 0, dtype), dim, dtype=dtype or input.dtype)
 
 
 def cumprod(input, dim, *, dtype=None, mask=None):
     """The running product along ``dim`` of what the mask keeps."""
-    return torch.cumprod(_kept(input, mask, 1, dtype), dim)
+    return torch.cumprod(_kept(input, mask, 1, dtype), dim, dtype=dtype or input.dtype)
 
 
 def amax(input, dim=None, *, keepdim=False, dtype=None, mask=None):
@@ -157,7 +157,7 @@ def _moments(input, dim, correction, keepdim, dtype, mask):
     squares = _kept(apart * apart.conj(), mask, 0)
     squares = squares.real if squares.is_complex() else squares
     count = _count(x, dim, keepdim, mask) - correction
-    return squares.sum(_dims(x, dim), keepdim) / torch.clamp(count, min=0)
+    return (squares.sum(_dims(x, dim), keepdim) / torch.clamp(count, min=0)).to(x.dtype)
 
 
 def var(input, dim=None, unbiased=None, *, correction=None, keepdim=False, dtype=None, mask=None):
@@ -207,4 +207,5 @@ def logaddexp(input, other, *, dtype=None, input_mask=None, other_mask=None):
 
 def logsumexp(input, dim=None, *, keepdim=False, dtype=None, mask=None):
     """log(sum(exp)) over ``dim`` of what the mask keeps."""
-    return torch.logsumexp(_kept(input, mask, -torch.inf, dtype), _dims(input, dim), keepdim)
+    dtype = dtype or input.dtype
+    return torch.logsumexp(_kept(input, mask, _lowest(dtype), dtype), _dims(input, dim), keepdim).to(dtype)
