@@ -38,7 +38,7 @@ def _dims(input, dim):
 def _lowest(dtype):
     if dtype == torch.bool:
         return False
-    return -torch.inf if dtype.is_floating_point else torch.iinfo(dtype).min
+    return -torch.inf if dtype.is_floating_point or dtype.is_complex else torch.iinfo(dtype).min
 
 
 def _highest(dtype):
