@@ -1,6 +1,7 @@
 """Parametrizations, weight and spectral norm: what modules become, hold and give, as PyTorch's."""
 
 import copy
+import io
 import warnings
 
 import pytest
@@ -274,5 +275,38 @@ def test_orthogonal(nearly, kind, shape, trivial):
             layer.weight.tolist(),
             layer.parametrizations.weight.original.grad.tolist(),
         )
+
+    nearly(scenario, 1e-9)
+
+
+@pytest.mark.parametrize("kind", ["weight_norm", "spectral_norm"])
+@pytest.mark.parametrize(("writer", "reader"), [(torch, face), (face, torch), (face, face)])
+def test_modules_with_norms_travel(writer, reader, kind):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        layer = getattr(writer.nn.utils, kind)(linear(writer)).eval()
+    want = layer(writer.ones(2, 3, dtype=writer.float64)).tolist()
+    buffer = io.BytesIO()
+    writer.save(layer, buffer)
+    buffer.seek(0)
+    again = reader.load(buffer, weights_only=False)
+    got = again(reader.ones(2, 3, dtype=reader.float64)).tolist()
+    assert got == [pytest.approx(row, abs=1e-12) for row in want]
+    getattr(reader.nn.utils, f"remove_{kind}")(again)
+    assert list(again.state_dict()) == ["bias", "weight"]
+
+
+def test_states_of_old_spectral_norms_load(nearly):
+    def scenario(t):
+        old = t.nn.utils.spectral_norm(linear(t, 3, 3))
+        for buffer in old.buffers():
+            buffer.copy_(t.nn.functional.normalize(t.arange(1.0, 4.0).double(), dim=0))
+        old.eval()(t.ones(1, 3, dtype=t.float64))
+        state = dict(old.state_dict())
+        state["weight"] = old.weight.detach()
+        del state["weight_v"]
+        new = t.nn.utils.spectral_norm(t.nn.Linear(3, 3).double())
+        new.load_state_dict(state)
+        return {key: value.tolist() for key, value in new.state_dict().items()}
 
     nearly(scenario, 1e-9)

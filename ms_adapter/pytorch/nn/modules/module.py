@@ -46,6 +46,8 @@ __all__ = [
     "register_module_parameter_registration_hook",
 ]
 
+_WrappedHook.__module__ = __name__  # where pickles look for it
+
 # The hook dictionaries every module carries; their names travel in pickles.
 _HOOK_DICTS = (
     "_backward_pre_hooks",

@@ -6,7 +6,13 @@ from .. import functional as F
 from ..modules.conv import _ConvTransposeNd
 from ..parameter import Parameter, UninitializedParameter
 
-__all__ = ["SpectralNorm", "remove_spectral_norm", "spectral_norm"]
+__all__ = [
+    "SpectralNorm",
+    "SpectralNormLoadStateDictPreHook",
+    "SpectralNormStateDictHook",
+    "remove_spectral_norm",
+    "spectral_norm",
+]
 
 
 def default_dim(module):
@@ -89,22 +95,46 @@ class SpectralNorm:
         module.register_buffer(name + "_u", u)
         module.register_buffer(name + "_v", v)
         module.register_forward_pre_hook(hook)
-        module._register_state_dict_hook(_StateDictHook(hook))
+        module._register_state_dict_hook(SpectralNormStateDictHook(hook))
+        module._register_load_state_dict_pre_hook(SpectralNormLoadStateDictPreHook(hook))
         return hook
 
 
-class _StateDictHook:
+class SpectralNormStateDictHook:
     """Notes in the state's metadata which version of this wrote it."""
 
-    def __init__(self, hook):
-        self.hook = hook
+    def __init__(self, fn):
+        self.fn = fn
 
     def __call__(self, module, state_dict, prefix, local_metadata):
         versions = local_metadata.setdefault("spectral_norm", {})
-        key = self.hook.name + ".version"
+        key = self.fn.name + ".version"
         if key in versions:
             raise RuntimeError(f"Unexpected key in metadata['spectral_norm']: {key}")
-        versions[key] = self.hook._version
+        versions[key] = self.fn._version
+
+
+class SpectralNormLoadStateDictPreHook:
+    """Gives states from before version 1 the vector v, which those had not, in place of the weight."""
+
+    def __init__(self, fn):
+        self.fn = fn
+
+    def __call__(self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, errors):
+        name = self.fn.name
+        version = local_metadata.get("spectral_norm", {}).get(name + ".version")
+        key = prefix + name
+        if version is not None or key + "_v" in state_dict:
+            return
+        if any(key + suffix not in state_dict for suffix in ("_orig", "_u", "")):
+            return  # what is missing will be said
+        with torch.no_grad():
+            original, normalized, u = (state_dict[key + suffix] for suffix in ("_orig", "", "_u"))
+            del state_dict[key]
+            sigma = (original / normalized).mean()
+            matrix = self.fn.reshape_weight_to_matrix(original)
+            v = torch.mv(torch.linalg.pinv(matrix), u)
+            state_dict[key + "_v"] = v * (sigma / torch.dot(u, torch.mv(matrix, v)))
 
 
 def spectral_norm(module, name="weight", n_power_iterations=1, eps=1e-12, dim=None):
@@ -123,7 +153,14 @@ def remove_spectral_norm(module, name="weight"):
             found = True
     if not found:
         raise ValueError(f"spectral_norm of '{name}' not found in {module}")
-    for key, hook in list(module._state_dict_hooks.items()):
-        if isinstance(hook, _StateDictHook) and hook.hook.name == name:
-            del module._state_dict_hooks[key]
+    _drop(module._state_dict_hooks, lambda hook: hook, SpectralNormStateDictHook, name)
+    _drop(module._load_state_dict_pre_hooks, lambda hook: hook.hook, SpectralNormLoadStateDictPreHook, name)
     return module
+
+
+def _drop(hooks, unwrapped, kind, name):
+    """Take the hooks of a kind, for the weight of this name, off a dictionary of hooks."""
+    for key, hook in list(hooks.items()):
+        own = unwrapped(hook)
+        if isinstance(own, kind) and own.fn.name == name:
+            del hooks[key]
