@@ -30,13 +30,9 @@ class Categorical(Distribution):
             self.probs = probs / probs.sum(-1, keepdim=True)
         else:
             self.logits = logits - logits.logsumexp(dim=-1, keepdim=True)
-        self._given = name
+        self._param = getattr(self, name)
         self._num_events = given.size(-1)
         super().__init__(given.size()[:-1] if given.dim() > 1 else (), validate_args=validate_args)
-
-    @property
-    def _param(self):
-        return self.__dict__[self._given]
 
     def _new(self, *args, **kwargs):
         return self._param.new(*args, **kwargs)
@@ -46,7 +42,8 @@ class Categorical(Distribution):
         for name in ("probs", "logits"):
             if name in self.__dict__:
                 setattr(new, name, getattr(self, name).expand(batch_shape + torch.Size((self._num_events,))))
-        new._given, new._num_events = self._given, self._num_events
+                new._param = getattr(new, name)
+        new._num_events = self._num_events
         return self._finish_expanding(new, batch_shape)
 
     @constraints.dependent_property(is_discrete=True, event_dim=0)

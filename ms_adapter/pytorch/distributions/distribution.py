@@ -204,13 +204,13 @@ class Elementwise(Distribution):
 
     _params = ()
 
-    def _set_params(self, validate_args, *values):
-        """Take the parameters, in the order of ``_params``, and check them."""
+    def _set_params(self, validate_args, *values, names=None):
+        """Take the parameters, in the order of ``_params`` (or ``names``), and check them."""
         if len(values) == 1:
             tensors = broadcast_all(*values) if isinstance(values[0], Number) else values
         else:
             tensors = broadcast_all(*values)
-        for name, tensor in zip(self._params, tensors, strict=True):
+        for name, tensor in zip(names or self._params, tensors, strict=True):
             setattr(self, name, tensor)
         plain = all(isinstance(value, Number) for value in values)
         Distribution.__init__(self, torch.Size() if plain else tensors[0].size(), validate_args=validate_args)
@@ -260,12 +260,8 @@ class ProbsOrLogits(Elementwise):
         if (probs is None) == (logits is None):
             raise ValueError("Either `probs` or `logits` must be specified, but not both.")
         name, given = ("probs", probs) if logits is None else ("logits", logits)
-        self._params = (*type(self)._params, name)
-        self._set_params(validate_args, *others, given)
-
-    @property
-    def _param(self):
-        return self.__dict__[self._params[-1]]
+        self._set_params(validate_args, *others, given, names=(*self._params, name))
+        self._param = getattr(self, name)
 
     def _new(self, *args, **kwargs):
         return self._param.new(*args, **kwargs)
@@ -278,7 +274,8 @@ class ProbsOrLogits(Elementwise):
     def expand(self, batch_shape, _instance=None):
         owner = next(cls for cls in type(self).__mro__ if "_params" in vars(cls))
         new, batch_shape = self._get_checked_instance(owner, _instance), torch.Size(batch_shape)
-        new._params = self._params
-        for name in self._params:
-            setattr(new, name, getattr(self, name).expand(batch_shape))
+        for name in (*self._params, "probs", "logits"):
+            if name in self.__dict__:
+                setattr(new, name, getattr(self, name).expand(batch_shape))
+                new._param = getattr(new, name)
         return self._finish_expanding(new, batch_shape)
