@@ -250,9 +250,12 @@ Tensor linalg_solve_triangular(const Tensor& A, const Tensor& B, bool upper, boo
 std::tuple<Tensor, Tensor> triangular_solve(const Tensor& input, const Tensor& A, bool upper,
                                             bool transpose, bool unitriangular) {
   require_square("triangular_solve", A);
-  const Tensor a = transpose ? ops::transpose(A, -2, -1) : A;
-  return {triangular("triangular_solve", a, input, upper != transpose, true, unitriangular),
-          ops::clone(A)};
+  require_matrices("triangular_solve", input);
+  Tensor a = A, b = input;
+  broadcast_batches("triangular_solve", a, b);
+  const Tensor turned = transpose ? ops::transpose(a, -2, -1) : a;
+  return {triangular("triangular_solve", turned, b, upper != transpose, true, unitriangular),
+          ops::clone(a, MemoryFormat::Contiguous)};
 }
 
 // --- determinants
