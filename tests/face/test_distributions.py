@@ -283,11 +283,10 @@ def test_copies_and_pickles(name):
         assert (twin.log_prob(x) == made.log_prob(x)).all()
 
 
-@pytest.mark.parametrize(("name", "number"), CASES)
+# PyTorch's files lose Gumbel's inverse transforms; its Wishart wants an attribute that nothing else needs.
+@pytest.mark.parametrize(("name", "number"), [case for case in CASES if case[0] not in ("Gumbel", "Wishart")])
 @pytest.mark.parametrize(("writer", "reader"), [(torch, face), (face, torch)])
 def test_files_travel(writer, reader, name, number):
-    if name in ("Gumbel", "Wishart"):
-        pytest.skip("PyTorch's files lose the inverse transforms, its Wishart keeps what nothing needs")
     made, buffer = make(writer, name, number), io.BytesIO()
     writer.save(made, buffer)
     buffer.seek(0)

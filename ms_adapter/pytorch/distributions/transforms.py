@@ -20,6 +20,7 @@ from ._transform_base import (
     IndependentTransform,
     ReshapeTransform,
     Transform,
+    _InverseTransform,
     identity_transform,
 )
 
@@ -46,7 +47,7 @@ __all__ = [
     "identity_transform",
 ]
 
-for _value in list(vars().values()):
+for _value in [*vars().values(), _InverseTransform]:
     if isinstance(_value, type) and issubclass(_value, Transform):
         _value.__module__ = __name__  # where pickles look for them
 
