@@ -6,11 +6,37 @@ pair; what is no list goes to all of them.
 
 import ms_adapter.pytorch as torch
 
-_UNARY = (
-    "abs acos asin atan ceil clone cos cosh erf erfc exp expm1 floor frac lgamma log log10 log1p log2 neg "
-    "reciprocal round rsqrt sigmoid sign sin sinh sqrt tan tanh trunc zero"
-).split()
-_OTHERS = "add addcdiv addcmul clamp_max clamp_min copy div lerp max maximum minimum mul norm pow sub".split()
+_UNARY = {
+    "abs",
+    "acos",
+    "asin",
+    "atan",
+    "ceil",
+    "clone",
+    "cos",
+    "cosh",
+    "erf",
+    "erfc",
+    "exp",
+    "expm1",
+    "floor",
+}
+_UNARY |= {
+    "frac",
+    "lgamma",
+    "log",
+    "log10",
+    "log1p",
+    "log2",
+    "neg",
+    "reciprocal",
+    "round",
+    "rsqrt",
+    "sigmoid",
+}
+_UNARY |= {"sign", "sin", "sinh", "sqrt", "tan", "tanh", "trunc", "zero"}
+_OTHERS = {"add", "addcdiv", "addcmul", "clamp_max", "clamp_min", "copy", "div", "lerp", "max", "maximum"}
+_OTHERS |= {"minimum", "mul", "norm", "pow", "sub"}
 _ONLY_NEW, _ONLY_INPLACE = {"clone", "max", "norm"}, {"copy", "zero"}
 _METHODS = {"maximum_": "clamp_min_", "minimum_": "clamp_max_"}  # Tensor has no maximum_
 _SCALED = {"addcdiv", "addcmul"}  # their last argument is a number, or a list of them
