@@ -226,6 +226,7 @@ str(S.device), S.is_cpu, S.is_meta, S.get_device()
 S.dtype, S.shape, S.numel(), S.stride(), S.storage_offset(), S.is_contiguous(), S.is_leaf
 S.is_coalesced(), U.is_coalesced(), U.coalesce().is_coalesced(), Z.is_coalesced()
 S.type()
+C.stride()
 S.to_dense()
 H.to_dense()
 C.to_dense()
@@ -294,6 +295,7 @@ torch.dot(D[0], S[0])
 S.clone().sparse_resize_((4, 5), 2, 0)
 S.clone().sparse_resize_((1, 1), 2, 0)
 S.clone().sparse_resize_and_clear_((1, 1), 2, 0)
+S._coalesced_(True).is_coalesced()
 Z.clone().sparse_resize_((4, 5, 2), 2, 1)
 S.__setitem__((0, 0), 1)
 torch.sparse_coo_tensor([[0, 1], [1, 2]], [1., 2.])
@@ -398,6 +400,8 @@ D + S ;; D S
 C + C.detach() ;; C
 -S ;; S
 S.abs() ;; S
+S.log1p() ;; S
+C.log1p() ;; C
 S.relu() ;; S
 S ** 2 ;; S
 S.sum() ;; S

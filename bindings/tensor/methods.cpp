@@ -29,6 +29,7 @@ PyObject* stride(PyObject* self, const Arguments& given) {
   PyObject* dim;
   take_arguments("stride", given, {"dim"}, &dim);
   const Tensor& t = of(self);
+  MSA_REQUIRE(!is_sparse(t) || is_coo(t), Runtime, layout_name(t), " tensors do not have strides");
   if (dim && dim != Py_None) return PyLong_FromLongLong(t.stride(int_argument("stride", dim)));
   Owned all = checked(PyTuple_New(t.dim()));
   for (int64_t i = 0; i < t.dim(); ++i)

@@ -240,6 +240,14 @@ bool is_coalesced(const Tensor& input) {
 
 // --- in place ------------------------------------------------------------------------------------
 
+Tensor _coalesced_(const Tensor& input, bool coalesced) {
+  SparseParts parts = sparse::coo_parts("_coalesced_", input);
+  parts.coalesced = coalesced;
+  Tensor self = input;
+  become(self, make_sparse(std::move(parts), input.sizes()));
+  return self;
+}
+
 Tensor sparse_resize_(const Tensor& input, const Dims& size, int64_t sparse_dim,
                       int64_t dense_dim) {
   const SparseParts& parts = sparse::coo_parts("sparse_resize_", input);

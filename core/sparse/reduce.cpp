@@ -178,6 +178,14 @@ Tensor log_softmax_sparse(const Tensor& input, int64_t dim, OptDType dtype) {
   return ops::_with_values(g.tensor, ops::sub(apart, ops::log(totals(g, ops::exp(apart)))));
 }
 
+Tensor _log1p_backward(const Tensor& grad, const Tensor& input) {
+  const Tensor one = wrapped_number(Scalar(1));
+  if (!is_sparse(input)) return ops::div(grad, ops::conj(ops::add(input, one)));
+  const Tensor t = is_coo(input) ? ops::coalesce(input) : input;
+  Tensor slope = ops::conj(ops::add(ops::_raw_values(t), one));
+  return ops::_with_values(t, ops::div(ops::_values_at(grad, t), slope));
+}
+
 Tensor _sparse_rows_backward(const Tensor& grad, const Tensor& indices, const Dims& weight_size,
                              int64_t padding_idx, bool scale_grad_by_freq) {
   MSA_REQUIRE(!scale_grad_by_freq, Runtime,
