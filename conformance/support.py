@@ -107,6 +107,8 @@ def public_names(space: str) -> list[str]:
             continue
         if name in ("__annotations__", "__dict__", "__weakref__", "__module__", "TYPE_CHECKING"):
             continue
+        if name == "__slotnames__":  # left by copyreg in classes that were pickled
+            continue
         if not _foreign(name, getattr(root, name, None), space):
             names.append(name)
     return sorted(names)
