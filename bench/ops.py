@@ -7,7 +7,8 @@
 Two processes, one for each side, are asked in turn for the same call; the one that waits sleeps. A figure
 is the best of the rounds, because whatever else the machine does only adds time. Both results are compared
 before a time counts. A ratio below 1 means that we are faster. A row that PyTorch has no public name for,
-or no call at these shapes, is listed, not timed.
+or no call at these shapes, is listed, not timed. `--clock cpu` counts processor seconds of one thread
+instead: what to use while the machine does other work.
 """
 
 from __future__ import annotations
@@ -47,8 +48,11 @@ RANDOM = re.compile(
 class Side:
     """The calls of one module: prepared, then timed on demand."""
 
-    def __init__(self, module: str) -> None:
+    def __init__(self, module: str, clock: str) -> None:
         self.t = importlib.import_module(module)
+        self.clock = time.process_time if clock == "cpu" else time.perf_counter
+        if clock == "cpu":
+            self.t.set_num_threads(1)
         self.steps: dict[str, Callable[[], Any]] = {}
 
     def tensor(self, value: Any) -> Any:
@@ -106,17 +110,17 @@ class Side:
         """Seconds of one call: the best of batches that are long enough for the clock."""
         step, count = self.steps[direction], 1
         while True:
-            start = time.perf_counter()
+            start = self.clock()
             for _ in range(count):
                 step()
-            spent = time.perf_counter() - start
+            spent = self.clock() - start
             if spent > budget_s / 4:
                 return spent / count
             count = max(count * 2, int(count * budget_s / 2 / max(spent, 1e-9)))
 
 
-def serve(module: str, pipe: Connection) -> None:
-    side = Side(module)
+def serve(module: str, clock: str, pipe: Connection) -> None:
+    side = Side(module, clock)
     while (request := pipe.recv()) is not None:
         try:
             pipe.send((True, getattr(side, request[0])(*request[1:])))
@@ -127,14 +131,15 @@ def serve(module: str, pipe: Connection) -> None:
 class Remote:
     """A side as the parent sees it."""
 
-    def __init__(self, module: str) -> None:
+    def __init__(self, module: str, clock: str) -> None:
         self.module = module
+        self.clock = clock
         self.start()
 
     def start(self) -> None:
         self.pipe, theirs = mp.Pipe()
         context = mp.get_context("spawn")
-        self.process = context.Process(target=serve, args=(self.module, theirs), daemon=True)
+        self.process = context.Process(target=serve, args=(self.module, self.clock, theirs), daemon=True)
         self.process.start()
         theirs.close()
 
@@ -209,7 +214,7 @@ def measure(sides: dict[str, Remote], direction: str, rounds: int, budget_s: flo
 
 
 def run(args: argparse.Namespace) -> list[dict[str, Any]]:
-    sides = {name: Remote(module) for name, module in SIDES.items()}
+    sides = {name: Remote(module, args.clock) for name, module in SIDES.items()}
     records = []
     for row, name, kind in targets(load(ROOT / "ops")):
         if not re.search(args.only, row.label):
@@ -268,6 +273,7 @@ def main() -> None:
     parser.add_argument("--only", default="", help="regular expression searched in the row's name")
     parser.add_argument("--sizes", default="small,large")
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--clock", choices=("wall", "cpu"), default="wall")
     parser.add_argument("--budget-ms", type=float, default=10, help="least time of one measurement")
     parser.add_argument(
         "--over", type=float, default=1.5, help="list what is slower than this at the large shape"

@@ -73,7 +73,7 @@ Tensor long_(const Tensor& input, OptFormat memory_format) {
 }
 
 Tensor conj(const Tensor& input) {
-  return is_complex(input.dtype()) ? ops::conj_physical(input) : input;
+  return is_complex(input.dtype()) ? ops::_conj_physical(input) : input;
 }
 
 Tensor real(const Tensor& input) {

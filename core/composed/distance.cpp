@@ -5,7 +5,7 @@
 #include "generated/ops_compare.h"
 #include "generated/ops_convert.h"
 #include "generated/ops_elementwise.h"
-#include "generated/ops_index.h"
+#include "generated/ops_loss.h"
 #include "generated/ops_reduce.h"
 #include "generated/ops_view.h"
 
@@ -44,15 +44,7 @@ Tensor pdist(const Tensor& input, double p) {
   MSA_REQUIRE(is_floating(input.dtype()), Runtime,
               "pdist: only supports floating-point dtypes, but got ", input.dtype(), ".");
   MSA_REQUIRE(p >= 0, Runtime, "pdist: only supports non-negative p values, but got ", p, ".");
-  std::vector<int64_t> first, second;
-  for (int64_t i = 0; i < input.size(0); ++i)
-    for (int64_t j = i + 1; j < input.size(0); ++j) {
-      first.push_back(i);
-      second.push_back(j);
-    }
-  const Tensor a = ops::index_select(input, 0, table(first, input.device()));
-  const Tensor b = ops::index_select(input, 0, table(second, input.device()));
-  return norm(ops::sub(a, b), p, 1, false);
+  return ops::_pdist(input, p);
 }
 
 }  // namespace msa::composed

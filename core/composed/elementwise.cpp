@@ -41,6 +41,10 @@ Tensor float_power(const Tensor& input, const Tensor& exponent) {
   return ops::pow(ops::to_dtype(input, dtype), ops::to_dtype(exponent, dtype));
 }
 
+Tensor conj_physical(const Tensor& input) {
+  return is_complex(input.dtype()) ? ops::_conj_physical(input) : input;
+}
+
 Tensor complex(const Tensor& real, const Tensor& imag) {
   MSA_REQUIRE(
       is_floating(real.dtype()) && real.dtype() == imag.dtype(), Runtime,

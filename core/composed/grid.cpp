@@ -6,6 +6,7 @@
 #include "generated/ops_create.h"
 #include "generated/ops_elementwise.h"
 #include "generated/ops_index.h"
+#include "generated/ops_layer.h"
 #include "generated/ops_linalg.h"
 #include "generated/ops_math.h"
 #include "generated/ops_reduce.h"
@@ -131,6 +132,8 @@ void check(const Tensor& input, const Tensor& grid, int64_t mode) {
 Tensor grid_sampler(const Tensor& input, const Tensor& grid, int64_t interpolation_mode,
                     int64_t padding_mode, bool align_corners) {
   check(input, grid, interpolation_mode);
+  if (input.dim() == 4 && interpolation_mode != kBicubic && is_floating(input.dtype()))
+    return ops::_grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners);
   const int64_t spatial = input.dim() - 2, batch = input.size(0);
   const int64_t places = batch ? grid.numel() / batch / spatial : 0;
   std::vector<std::vector<Tap>> taps;

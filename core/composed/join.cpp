@@ -1,5 +1,6 @@
 // Stacking, splitting, padding, turning, and tensors made of places.
 #include <algorithm>
+#include <numeric>
 
 #include "generated/composed_join.h"
 #include "generated/composed_layer.h"
@@ -190,10 +191,25 @@ Tensor triangle_places(const char* op, bool lower, int64_t row, int64_t col, int
                        OptDType dtype, OptDevice device) {
   MSA_REQUIRE(row >= 0, Runtime, op, ": row must be non-negative, got ", row);
   MSA_REQUIRE(col >= 0, Runtime, op, ": col must be non-negative, got ", col);
-  Tensor all = ops::ones({row, col}, DType::Bool);
-  Tensor places = ops::t(ops::nonzero(lower ? ops::tril(all, offset) : ops::triu(all, offset)));
-  Tensor out = ops::_to_copy(places, dtype.value_or(DType::I64), device, MemoryFormat::Contiguous);
-  return out;
+  // Each row's columns [first, last).
+  const auto first = [&](int64_t r) { return lower ? 0 : std::clamp<int64_t>(r + offset, 0, col); };
+  const auto last = [&](int64_t r) {
+    return lower ? std::clamp<int64_t>(r + offset + 1, 0, col) : col;
+  };
+  int64_t count = 0;
+  for (int64_t r = 0; r < row; ++r) count += last(r) - first(r);
+  const Tensor places = empty(Dims{2, count}, DType::I64);
+  int64_t *rows = places.data<int64_t>(), *columns = rows + count;
+  for (int64_t r = 0; r < row; ++r) {
+    const int64_t n = last(r) - first(r);
+    std::fill_n(rows, n, r);
+    std::iota(columns, columns + n, first(r));
+    rows += n;
+    columns += n;
+  }
+  const DType wanted = dtype.value_or(DType::I64);
+  const bool here = wanted == DType::I64 && device.value_or(Device{}).is_cpu();
+  return here ? places : ops::_to_copy(places, wanted, device, MemoryFormat::Contiguous);
 }
 }  // namespace
 

@@ -5,6 +5,7 @@
 #include "generated/ops_create.h"
 #include "generated/ops_elementwise.h"
 #include "generated/ops_index.h"
+#include "generated/ops_layer.h"
 #include "generated/ops_linalg.h"
 #include "generated/ops_math.h"
 #include "generated/ops_shape.h"
@@ -64,17 +65,14 @@ Tensor prelu(const Tensor& input, const Tensor& weight) {
 }
 
 Tensor hardshrink(const Tensor& input, const Scalar& lambd) {
-  const double limit = lambd.to_double();
-  const Tensor inside =
-      ops::logical_and(ops::ge(input, number(-limit)), ops::le(input, number(limit)));
-  return ops::masked_fill(input, inside, number(0));
+  return ops::_hardshrink(input, lambd);
 }
 
 Tensor softshrink(const Tensor& input, const Scalar& lambd) {
   const double limit = lambd.to_double();
   MSA_REQUIRE(limit >= 0, Runtime,
               "softshrink: lambda must be greater or equal to 0, but found to be ", limit, ".");
-  return ops::sub(input, ops::clamp(input, number(-limit), number(limit)));
+  return ops::_softshrink(input, lambd);
 }
 
 Tensor glu(const Tensor& input, int64_t dim) {

@@ -207,9 +207,12 @@ Tensor repeat_interleave_counts(const Tensor& repeats, OptInt output_size) {
   MSA_REQUIRE(!output_size || *output_size == total, Runtime,
               "allocated size does not match required size: ", output_size.value_or(0), ", ",
               total);
-  Tensor places =
-      ops::_searchsorted(ends, ops::arange(Scalar(total), DType::I64), Tensor(), true, false);
-  return ops::to_dtype(places, repeats.dtype());
+  const Tensor counts = ops::to_device(ops::to_dtype(ops::contiguous(repeats), DType::I64), Device{});
+  const Tensor places = empty(Dims{total}, DType::I64);
+  auto* to = places.data<int64_t>();
+  for (int64_t i = 0; i < counts.numel(); ++i)
+    for (int64_t left = counts.data<int64_t>()[i]; left > 0; --left) *to++ = i;
+  return ops::to_device(ops::to_dtype(places, repeats.dtype()), repeats.device());
 }
 
 Tensor repeat_interleave_tensor(const Tensor& input, const Tensor& repeats, OptInt dim,

@@ -4,7 +4,9 @@
 #include <immintrin.h>
 #endif
 
+#include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "kernels/cpu/cast.h"
 
@@ -43,23 +45,57 @@ void copy_transposed(char* const* data, const int64_t* strides, int64_t inner, i
                     data[1] + i * strides[1] + j * strides[3], strides[1]);
 }
 
+// One element, n times over.
+template <class T>
+void repeat(char* out, const char* element, int64_t n) {
+  constexpr int64_t step = 2048 / sizeof(T);
+  const int64_t first = std::min(n, step);
+  for (int64_t i = 0; i < first; ++i)
+    std::memcpy(out + i * static_cast<int64_t>(sizeof(T)), element, sizeof(T));
+  for (int64_t i = first; i < n; i += step)  // the C library stores whole vectors
+    std::memcpy(out + i * static_cast<int64_t>(sizeof(T)), out,
+                static_cast<size_t>(std::min(step, n - i)) * sizeof(T));
+}
+
+// A row read backwards, 16 bytes at a time: `in` is the element that comes first.
+template <class T, size_t... I>
+void reverse(char* out, const char* in, int64_t n, std::index_sequence<I...>) {
+  typedef T Lanes __attribute__((vector_size(16)));
+  constexpr int64_t lanes = sizeof...(I), item = sizeof(T);
+  int64_t i = 0;
+  for (; i + lanes <= n; i += lanes) {
+    Lanes v;
+    std::memcpy(&v, in - (i + lanes - 1) * item, sizeof v);
+    v = __builtin_shufflevector(v, v, (lanes - 1 - static_cast<int64_t>(I))...);
+    std::memcpy(out + i * item, &v, sizeof v);
+  }
+  for (; i < n; ++i) std::memcpy(out + i * item, in - i * item, item);
+}
+
+// A row with steps of any length.
+template <class T>
+void copy_row(char* out, int64_t out_step, const char* in, int64_t in_step, int64_t n) {
+  constexpr int64_t item = sizeof(T);
+  if (out_step == item && in_step == item) {
+    std::memcpy(out, in, static_cast<size_t>(n * item));
+    return;
+  }
+  if (out_step == item && in_step == 0) return repeat<T>(out, in, n);
+  if constexpr (item <= 8) {
+    if (out_step == item && in_step == -item)
+      return reverse<T>(out, in, n, std::make_index_sequence<16 / sizeof(T)>{});
+  }
+  for (int64_t i = 0; i < n; ++i) std::memcpy(out + i * out_step, in + i * in_step, sizeof(T));
+}
+
 template <class T>
 void copy(char* const* data, const int64_t* strides, int64_t inner, int64_t outer, const Scalar*) {
-  const bool dense = strides[0] == sizeof(T) && strides[1] == sizeof(T);
   if constexpr (sizeof(T) == 4)
     if (inner % 4 == 0 && outer % 4 == 0 && strides[0] == sizeof(T) && strides[3] == sizeof(T) &&
         strides[1] >= 16)
       return copy_transposed(data, strides, inner, outer);
-  for (int64_t j = 0; j < outer; ++j) {
-    char* out = data[0] + j * strides[2];
-    const char* in = data[1] + j * strides[3];
-    if (dense) {
-      std::memcpy(out, in, static_cast<size_t>(inner) * sizeof(T));
-      continue;
-    }
-    for (int64_t i = 0; i < inner; ++i)
-      std::memcpy(out + i * strides[0], in + i * strides[1], sizeof(T));
-  }
+  for (int64_t j = 0; j < outer; ++j)
+    copy_row<T>(data[0] + j * strides[2], strides[0], data[1] + j * strides[3], strides[1], inner);
 }
 
 }  // namespace

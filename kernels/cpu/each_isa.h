@@ -8,7 +8,8 @@
 //   ... loops ...
 //   #endif
 //
-// may use what is in its own namespace, and outside it only plain functions and what isa.h names.
+// is compiled without regard to floating-point exceptions, which nobody reads: rounding and chosen
+// branches become vectors. It may use what is in its own namespace, and outside it only plain functions and what isa.h names.
 // Baseline comes last: it is where MSA_LOOPS defines the chosen table.
 #include <cmath>
 
@@ -23,7 +24,7 @@
 #ifdef __x86_64__
 #pragma GCC push_options
 #pragma GCC target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c,bmi,bmi2,lzcnt,popcnt")
-#pragma GCC optimize("O2", "tree-vectorize", "vect-cost-model=dynamic")
+#pragma GCC optimize("O2", "tree-vectorize", "vect-cost-model=dynamic", "no-trapping-math")
 #define MSA_ISA avx512
 #define MSA_VECTOR_BYTES 64
 #define MSA_SLEEF_FLOAT(fn, ulp) MSA_JOIN(Sleef_##fn, f16_##ulp##avx512f)
@@ -40,7 +41,7 @@ namespace msa::cpu::avx512 {
 
 #pragma GCC push_options
 #pragma GCC target("avx2,fma,f16c,bmi,bmi2,lzcnt,popcnt")
-#pragma GCC optimize("O2", "tree-vectorize", "vect-cost-model=dynamic")
+#pragma GCC optimize("O2", "tree-vectorize", "vect-cost-model=dynamic", "no-trapping-math")
 #define MSA_ISA avx2
 #define MSA_VECTOR_BYTES 32
 #define MSA_SLEEF_FLOAT(fn, ulp) MSA_JOIN(Sleef_##fn, f8_##ulp##avx2)
@@ -60,7 +61,7 @@ namespace msa::cpu::avx2 {
 #endif
 
 #pragma GCC push_options
-#pragma GCC optimize("O2", "tree-vectorize", "vect-cost-model=dynamic")
+#pragma GCC optimize("O2", "tree-vectorize", "vect-cost-model=dynamic", "no-trapping-math")
 #define MSA_ISA base
 #define MSA_ISA_IS_BASE
 #define MSA_VECTOR_BYTES 16

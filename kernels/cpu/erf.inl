@@ -1,8 +1,6 @@
-// The error function of float vectors; included inside an instruction set's namespace. SLEEF's takes five
+// The error function of float vectors; included after lanes.inl inside an instruction set's namespace. SLEEF's takes five
 // times as long. Polynomials fitted to erf(x)/x below 0.92 and to -log(erfc(x))/x above: 1.2 ulp at most.
 #ifndef MSA_ISA_IS_BASE
-#include "kernels/cpu/lanes.inl"
-
 template <int N>
 inline V<float> polynomial(const float (&coefficients)[N], V<float> x) {
   V<float> sum = splat(coefficients[N - 1]);

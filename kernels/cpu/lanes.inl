@@ -88,3 +88,29 @@ inline void by_lanes(int64_t n, F&& step) {
   for (; i + kLanes<T> <= n; i += kLanes<T>) step(i, kLanes<T>);
   if (i < n) step(i, static_cast<int>(n - i));
 }
+
+// Whether a comparison holds in some lane.
+template <class M>
+inline bool any_lane(M mask) {
+#if MSA_VECTOR_BYTES == 64
+  return _mm512_test_epi64_mask(reinterpret_cast<__m512i>(mask), reinterpret_cast<__m512i>(mask)) != 0;
+#elif MSA_VECTOR_BYTES == 32
+  return _mm256_movemask_epi8(reinterpret_cast<__m256i>(mask)) != 0;
+#else
+  constexpr int lanes = sizeof(M) / sizeof(mask[0]);
+  bool any = false;
+  for (int i = 0; i < lanes; ++i) any |= mask[i] != 0;
+  return any;
+#endif
+}
+
+template <class T>
+inline V<T> size_of(V<T> x) {
+  return x < T(0) ? -x : x;
+}
+// The whole number nearest to x, 0 <= x < 2^23 (2^52).
+template <class T>
+inline V<T> nearest_whole(V<T> x) {
+  constexpr T shift = sizeof(T) == 4 ? T(1 << 23) : T(int64_t{1} << 52);
+  return (x + shift) - shift;
+}

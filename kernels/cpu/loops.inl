@@ -74,6 +74,36 @@ inline bool row_with_repeated(const F& f, R* out, const A* a, const B* b, int64_
   return false;
 }
 
+// An operand of a row of three: where it holds one repeated value, that is written out for a stretch, so
+// that the dense loop serves.
+constexpr int64_t kStretchElements = 256;
+template <class T>
+struct Stretched {
+  const T* from;
+  bool repeats;
+  T room[kStretchElements];
+  Stretched(const char* data, int64_t stride, int64_t n)
+      : from(reinterpret_cast<const T*>(data)), repeats(stride == 0) {
+    if (!repeats) return;
+    const T value = *from;
+    for (int64_t i = 0; i < (n < kStretchElements ? n : kStretchElements); ++i) room[i] = value;
+  }
+  const T* at(int64_t i) const { return repeats ? room : from + i; }
+};
+template <class R, class A, class B, class C, class F>
+inline bool row_by_stretches(const F& f, char* out, const char* const* in, int64_t n, const int64_t* strides) {
+  const bool fits = strides[0] == sizeof(R) && (strides[1] == 0 || strides[1] == sizeof(A)) &&
+                    (strides[2] == 0 || strides[2] == sizeof(B)) && (strides[3] == 0 || strides[3] == sizeof(C));
+  if (!fits || n < 16) return false;
+  const Stretched<A> a(in[0], strides[1], n);
+  const Stretched<B> b(in[1], strides[2], n);
+  const Stretched<C> c(in[2], strides[3], n);
+  for (int64_t i = 0; i < n; i += kStretchElements)
+    row(f, reinterpret_cast<R*>(out) + i, a.at(i), b.at(i), c.at(i),
+        n - i < kStretchElements ? n - i : kStretchElements);
+  return true;
+}
+
 template <class R, class... A>
 struct ElementLoop {
   template <class F, size_t... I>
@@ -93,6 +123,9 @@ struct ElementLoop {
                                                          reinterpret_cast<const A*>(in[I])..., inner, strides))
           continue;
       }
+      if constexpr (sizeof...(A) == 3) {
+        if (row_by_stretches<R, A...>(f, out, in, inner, strides)) continue;
+      }
       for (int64_t i = 0; i < inner; ++i) {
         *reinterpret_cast<R*>(out + i * strides[0]) =
             static_cast<R>(f(*reinterpret_cast<const A*>(in[I] + i * strides[I + 1])...));
@@ -111,6 +144,7 @@ inline V<T> load(const char* p, int64_t stride, int64_t count) {
     __builtin_memcpy(&v, p, sizeof v);
     return v;
   }
+  if (stride == 0) return *reinterpret_cast<const T*>(p) - v;
   for (int i = 0; i < kLanes<T>; ++i) v[i] = *reinterpret_cast<const T*>(p + (i < count ? i * stride : 0));
   return v;
 }

@@ -6,6 +6,8 @@
 #define MSA_KERNEL_FILE "kernels/cpu/elementwise/activation.cpp"
 #include "kernels/cpu/each_isa.h"
 #else
+#include "kernels/cpu/lanes.inl"
+
 #include "kernels/cpu/erf.inl"
 
 using Signed = Join<SmallInts, Floats>;
@@ -31,6 +33,21 @@ MSA_LOOPS(hardtanh, Signed, []<class T>(const Scalar* params) {
 MSA_LOOPS(hardtanh_backward, Signed, []<class T>(const Scalar* params) {
   return [low = number<T>(params[0]), high = number<T>(params[1])](T grad, T x) -> T {
     return x <= low || x >= high ? T(0) : grad;
+  };
+})
+MSA_LOOPS(_hardshrink, Floats, []<class T>(const Scalar* params) {
+  return [limit = number<T>(params[0])](T x) -> T {
+    return (x >= -limit) & (x <= limit) ? T(0) : x;
+  };
+})
+MSA_LOOPS(_softshrink, Floats, []<class T>(const Scalar* params) {
+  return [limit = number<T>(params[0])](T x) -> T {
+    return x - (x < -limit ? -limit : x > limit ? limit : x);
+  };
+})
+MSA_LOOPS(_shrink_backward, Floats, []<class T>(const Scalar* params) {
+  return [limit = number<T>(params[0])](T grad, T x) -> T {
+    return (x >= -limit) & (x <= limit) ? T(0) : grad;
   };
 })
 MSA_LOOPS(leaky_relu, Floats, []<class T>(const Scalar* params) {
@@ -115,16 +132,21 @@ MSA_LOOPS(softplus_backward, Floats, []<class T>(const Scalar* params) {
     return scaled > limit ? grad : grad * grown / (grown + T(1));
   };
 })
+// Without exponentials where no lane is below zero, as most activations are not.
 // params: alpha, scale, input_scale.
 MSA_LOOPS(elu, Floats, []<class T>(const Scalar* params) {
   T scale = number<T>(params[1]);
   return [negative = number<T>(params[0]) * scale, scale, slope = number<T>(params[2])](
-             V<T> x) -> V<T> { return x < T(0) ? negative * sleef::expm1(x * slope) : x * scale; };
+             V<T> x) -> V<T> {
+    if (!any_lane(x < T(0))) return x * scale;
+    return x < T(0) ? negative * sleef::expm1(x * slope) : x * scale;
+  };
 })
 MSA_LOOPS(elu_backward, Floats, []<class T>(const Scalar* params) {
   T scale = number<T>(params[1]);
   return [negative = number<T>(params[0]) * scale, scale, slope = number<T>(params[2])](
              V<T> grad, V<T> x) -> V<T> {
+    if (!any_lane(x < T(0))) return grad * scale;
     return x < T(0) ? grad * slope * negative * sleef::exp(x * slope) : grad * scale;
   };
 })

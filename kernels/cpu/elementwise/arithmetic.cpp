@@ -1,5 +1,9 @@
 // Loops of the four operations and their relatives.
 #ifndef MSA_ISA
+#ifdef __x86_64__
+#include <immintrin.h>
+#endif
+
 #include "kernels/cpu/loop_failure.h"
 #define MSA_KERNEL_FILE "kernels/cpu/elementwise/arithmetic.cpp"
 #include "kernels/cpu/each_isa.h"
@@ -41,39 +45,68 @@ MSA_LOOPS(sgn, AllTypes, []<class T>(const Scalar*) {
   }
 })
 
-MSA_LOOPS(conj_physical, AllTypes, []<class T>(const Scalar*) {
-  if constexpr (kIsComplex<T>) {
-    return [](T a) -> T { return {a.re, -a.im}; };
-  } else {
-    return [](T a) -> T { return a; };
-  }
+MSA_LOOPS(_conj_physical, Complexes, []<class T>(const Scalar*) {
+  return [](T a) -> T { return {a.re, -a.im}; };
 })
 
 // --- division with rounding
-// ----------------------------------------------------------------------- Python's floor division:
-// exact also where a / b rounds up to an integer.
+// -----------------------------------------------------------------------
+#include "kernels/cpu/lanes.inl"
+
+// C's fmod. While the quotient fits the mantissa it is at most one off, and a fused multiply-add gives
+// the rest exactly; where it does not, all lanes go to the C library.
+template <class T>
+inline V<T> rest_toward_zero(V<T> a, V<T> b) {
+#ifndef MSA_ISA_IS_BASE
+  constexpr T limit = sizeof(T) == 4 ? T(1 << 22) : T(int64_t{1} << 51);
+  const V<T> size = size_of<T>(a), divisor = size_of<T>(b), quotient = size / divisor;
+  if (!any_lane(!((quotient < limit) & (divisor < T(__builtin_inf()))))) {
+    V<T> rest = fma(-nearest_whole<T>(quotient), divisor, size);
+    rest = rest < T(0) ? rest + divisor : rest;
+    rest = rest >= divisor ? rest - divisor : rest;
+    return rest == T(0) ? a * T(0) : a < T(0) ? -rest : rest;
+  }
+#endif
+  V<T> rest;
+  for (int i = 0; i < kLanes<T>; ++i) rest[i] = remainder_toward_zero(a[i], b[i]);
+  return rest;
+}
+
+template <class T>
+inline V<T> round_down(V<T> x) {
+  constexpr T limit = sizeof(T) == 4 ? T(1 << 23) : T(int64_t{1} << 52);
+  const V<T> size = size_of<T>(x), near = nearest_whole<T>(size), whole = x < T(0) ? -near : near;
+  return size < limit ? (whole > x ? whole - T(1) : whole) : x;
+}
+
+// Python's floor division: exact also where a / b rounds up to an integer.
 template <class T>
 inline T floor_divide(T a, T b) {
-  if constexpr (std::is_integral_v<T>) {
-    if (b == 0) {
-      note_division_by_zero();
-      return 0;
-    }
-    if constexpr (std::is_signed_v<T>)
-      if (b == T(-1)) return static_cast<T>(0 - static_cast<std::make_unsigned_t<T> >(a));
-    T quotient = static_cast<T>(a / b);
-    return (a % b != 0 && (a < 0) != (b < 0)) ? static_cast<T>(quotient - 1) : quotient;
-  } else {
-    if (b == 0) return a / b;
-    T rest = remainder_toward_zero(a, b), quotient = (a - rest) / b;
-    if (rest != 0 && (b < 0) != (rest < 0)) quotient -= T(1);
-    if (quotient == 0) return with_sign(T(0), a / b);
-    T whole = round_down(quotient);
-    return quotient - whole > T(0.5) ? whole + T(1) : whole;
+  if (b == 0) {
+    note_division_by_zero();
+    return 0;
   }
+  if constexpr (std::is_signed_v<T>)
+    if (b == T(-1)) return static_cast<T>(0 - static_cast<std::make_unsigned_t<T> >(a));
+  T quotient = static_cast<T>(a / b);
+  return (a % b != 0 && (a < 0) != (b < 0)) ? static_cast<T>(quotient - 1) : quotient;
 }
-MSA_LOOPS(floor_divide, RealNumbers,
-          []<class T>(const Scalar*) { return [](T a, T b) -> T { return floor_divide(a, b); }; })
+template <class T>
+inline V<T> floor_divide_floats(V<T> a, V<T> b) {
+  const V<T> rest = rest_toward_zero<T>(a, b), ratio = a / b;
+  V<T> quotient = (a - rest) / b;
+  quotient = (rest != T(0)) & ((b < T(0)) != (rest < T(0))) ? quotient - T(1) : quotient;
+  const V<T> below = round_down<T>(quotient);
+  const V<T> whole = quotient - below > T(0.5) ? below + T(1) : below;
+  return b == T(0) ? ratio : quotient == T(0) ? ratio * T(0) : whole;
+}
+MSA_LOOPS(floor_divide, RealNumbers, []<class T>(const Scalar*) {
+  if constexpr (std::is_integral_v<T>) {
+    return [](T a, T b) -> T { return floor_divide(a, b); };
+  } else {
+    return [](V<T> a, V<T> b) -> V<T> { return floor_divide_floats<T>(a, b); };
+  }
+})
 MSA_LOOPS(div_trunc, RealNumbers, []<class T>(const Scalar*) {
   return [](T a, T b) -> T {
     if constexpr (std::is_integral_v<T>) {
@@ -89,37 +122,36 @@ MSA_LOOPS(div_trunc, RealNumbers, []<class T>(const Scalar*) {
     }
   };
 })
+// The rest of an integer division as C gives it.
+template <class T>
+inline T integer_rest(T a, T b) {
+  if (b == 0) {
+    note_division_by_zero();
+    return 0;
+  }
+  if constexpr (std::is_signed_v<T>)
+    if (b == T(-1)) return 0;
+  return static_cast<T>(a % b);
+}
 MSA_LOOPS(fmod, RealNumbers, []<class T>(const Scalar*) {
-  return [](T a, T b) -> T {
-    if constexpr (std::is_integral_v<T>) {
-      if (b == 0) {
-        note_division_by_zero();
-        return 0;
-      }
-      if constexpr (std::is_signed_v<T>)
-        if (b == T(-1)) return 0;
-      return a % b;
-    } else {
-      return remainder_toward_zero(a, b);
-    }
-  };
+  if constexpr (std::is_integral_v<T>) {
+    return [](T a, T b) -> T { return integer_rest(a, b); };
+  } else {
+    return [](V<T> a, V<T> b) -> V<T> { return rest_toward_zero<T>(a, b); };
+  }
 })
 MSA_LOOPS(remainder, RealNumbers, []<class T>(const Scalar*) {
-  return [](T a, T b) -> T {
-    if constexpr (std::is_integral_v<T>) {
-      if (b == 0) {
-        note_division_by_zero();
-        return 0;
-      }
-      if constexpr (std::is_signed_v<T>)
-        if (b == T(-1)) return 0;
-      T rest = static_cast<T>(a % b);
+  if constexpr (std::is_integral_v<T>) {
+    return [](T a, T b) -> T {
+      T rest = integer_rest(a, b);
       return rest != 0 && (rest < 0) != (b < 0) ? static_cast<T>(rest + b) : rest;
-    } else {
-      T rest = remainder_toward_zero(a, b);
-      return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
-    }
-  };
+    };
+  } else {
+    return [](V<T> a, V<T> b) -> V<T> {
+      const V<T> rest = rest_toward_zero<T>(a, b);
+      return (rest != T(0)) & ((rest < T(0)) != (b < T(0))) ? rest + b : rest;
+    };
+  }
 })
 
 // --- three operands

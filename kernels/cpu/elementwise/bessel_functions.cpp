@@ -9,50 +9,25 @@ namespace msa::cpu::special {
 namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kTiny = 1e-17;
-constexpr double kAsymptoticFrom =
-    30;  // beyond it the large-argument series are exact to the last bits
 
-// Sum of the large-argument series of I_n (sign -1) and K_n (sign 1), DLMF 10.40.1 and 10.40.2.
-double large_series(int n, double x, double sign) {
-  double term = 1, sum = 1;
-  for (int k = 1; k < 40 && std::fabs(term) > kTiny; ++k) {
-    double odd = 2 * k - 1;
-    sum += term *= sign * (4 * n * n - odd * odd) / (8 * k * x);
+// Maclaurin's series (DLMF 9.4.1), where its terms do not cancel too far.
+double airy_series(double x) {
+  const double cube = x * x * x;
+  double f = 1, g = x, f_sum = f, g_sum = g;
+  for (double k = 2; std::fabs(f) > kTiny || std::fabs(g) > kTiny; k += 3) {
+    f_sum += f *= cube / (k * (k + 1));
+    g_sum += g *= cube / ((k + 1) * (k + 2));
   }
-  return sum;
+  return 0.3550280538878172392 * f_sum - 0.2588194037928067984 * g_sum;
 }
 
 }  // namespace
 
-double scaled_bessel_i(int n, double x) {
-  double a = std::fabs(x), out;
-  if (!(a <= kAsymptoticFrom)) {
-    out = large_series(n, a, -1) / std::sqrt(2 * M_PI * a);
-  } else {  // DLMF 10.25.2
-    double half = a / 2, term = n ? half : 1, sum = term;
-    for (int k = 1; term > kTiny * sum; ++k) sum += term *= half * half / (k * (k + n));
-    out = sum * std::exp(-a);
-  }
-  return n && x < 0 ? -out : out;
-}
-double bessel_i(int n, double x) { return std::exp(std::fabs(x)) * scaled_bessel_i(n, x); }
-
-double scaled_bessel_k(int n, double x) {
-  if (x == 0) return kInf;
-  if (!(x > 0)) return kNan;
-  if (x > kAsymptoticFrom) return large_series(n, x, 1) * std::sqrt(M_PI / (2 * x));
-  return std::exp(x) * std::cyl_bessel_k(n, x);
-}
-double bessel_k(int n, double x) {
-  return x > 0 ? std::exp(-x) * scaled_bessel_k(n, x) : scaled_bessel_k(n, x);
-}
-
-// Through Bessel functions of order 1/3 (DLMF 9.6.1, 9.6.6).
+// Further out through Bessel functions of order 1/3 (DLMF 9.6.1, 9.6.6).
 double airy_ai(double x) {
   if (!std::isfinite(x)) return kNan;
-  if (std::fabs(x) < 1e-12) return 0.3550280538878172 - 0.2588194037928068 * x;
+  if (x > -3 && x < 2) return airy_series(x);
   if (x > 103) return 0;
   double size = std::fabs(x), z = 2 * size * std::sqrt(size) / 3;
   if (x > 0) return std::sqrt(size / 3) * std::cyl_bessel_k(1.0 / 3, z) / M_PI;

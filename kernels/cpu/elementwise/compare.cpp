@@ -58,10 +58,20 @@ MSA_LOOPS(isinf, AllTypes,
           []<class T>(const Scalar*) { return [](T a) { return is_infinite(a); }; })
 MSA_LOOPS(isfinite, AllTypes,
           []<class T>(const Scalar*) { return [](T a) { return is_finite(a); }; })
-MSA_LOOPS(isposinf, Ordered,
-          []<class T>(const Scalar*) { return [](T a) { return is_infinite(a) && a > T(0); }; })
-MSA_LOOPS(isneginf, Ordered,
-          []<class T>(const Scalar*) { return [](T a) { return is_infinite(a) && a < T(0); }; })
+template <class T>
+inline bool is_this_infinity(T a, double infinity) {
+  if constexpr (std::is_floating_point_v<T>) {
+    return a == T(infinity);
+  } else {
+    return false;
+  }
+}
+MSA_LOOPS(isposinf, Ordered, []<class T>(const Scalar*) {
+  return [](T a) { return is_this_infinity(a, __builtin_inf()); };
+})
+MSA_LOOPS(isneginf, Ordered, []<class T>(const Scalar*) {
+  return [](T a) { return is_this_infinity(a, -__builtin_inf()); };
+})
 MSA_LOOPS(signbit, Ordered, []<class T>(const Scalar*) {
   return [](T a) -> bool {
     if constexpr (std::is_floating_point_v<T>) {

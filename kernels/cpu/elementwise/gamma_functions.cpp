@@ -64,12 +64,28 @@ double hurwitz_zeta(double s, double q) {
   return sum;
 }
 
+namespace {
+
+// Like digamma: DLMF 5.15.8 from 10 on, its recurrence below, the reflection.
+double trigamma(double x) {
+  if (x < 0.5) {
+    double sine = std::sin(M_PI * x);
+    return M_PI * M_PI / (sine * sine) - trigamma(1 - x);
+  }
+  double shift = 0;
+  for (; x < 10; x += 1) shift += 1 / (x * x);
+  double r = 1 / (x * x);
+  double series =
+      1.0 / 6 -
+      r * (1.0 / 30 - r * (1.0 / 42 - r * (1.0 / 30 - r * (5.0 / 66 - r * (691.0 / 2730 - r * (7.0 / 6))))));
+  return shift + 1 / x + r / 2 + r * series / x;
+}
+
+}  // namespace
+
 double polygamma(int64_t n, double x) {
   if (n == 0) return digamma(x);
-  if (n == 1 && x < 0.5) {  // the reflection: zeta's sum would meet the poles
-    double sine = std::sin(M_PI * x);
-    return M_PI * M_PI / (sine * sine) - polygamma(1, 1 - x);
-  }
+  if (n == 1) return trigamma(x);
   double sign = n % 2 ? 1 : -1;
   return sign * std::exp(std::lgamma(static_cast<double>(n) + 1)) *
          hurwitz_zeta(static_cast<double>(n) + 1, x);
@@ -129,47 +145,12 @@ double upper_gamma(double a, double x) {
   return x < a + 1 ? 1 - lower_series(a, x) : upper_fraction(a, x);
 }
 
-namespace {
-
-// The y >= 0 with erfc(y) = q, q in (0, 1]: Abramowitz and Stegun 26.2.22, then Halley's steps.
-double inverse_erfc(double q) {
-  double t = std::sqrt(-2 * std::log(q / 2));
-  double y = kRootHalf * (t - (2.30753 + t * 0.27061) / (1 + t * (0.99229 + t * 0.04481)));
-  for (int step = 0; step < 3; ++step) {
-    double excess = std::erfc(y) - q;
-    y += excess / (kTwoOverRootPi * std::exp(-y * y) - y * excess);
-  }
-  return y;
-}
-
-}  // namespace
-
-double inverse_erf(double x) {
-  double size = std::fabs(x);
-  if (!(size < 1)) return size == 1 ? std::copysign(kInf, x) : kNan;
-  if (size > 0.5) return std::copysign(inverse_erfc(1 - size), x);
-  double y = x / kTwoOverRootPi;
-  for (int step = 0; step < 4; ++step) {
-    double excess = std::erf(y) - x;
-    y -= excess / (kTwoOverRootPi * std::exp(-y * y) + y * excess);
-  }
-  return y;
-}
-
 // The asymptotic series DLMF 7.12.1 where erfc would underflow.
 double scaled_erfc(double x) {
   if (x < 20) return std::exp(x * x) * std::erfc(x);
   double r = 1 / (2 * x * x), term = 1, sum = 1;
   for (int n = 1; n < 12; ++n) sum += term *= -(2 * n - 1) * r;
   return sum * kTwoOverRootPi / (2 * x);
-}
-
-double inverse_normal(double p) {
-  if (p == 0) return -kInf;
-  if (p == 1) return kInf;
-  if (!(p > 0 && p < 1)) return kNan;
-  if (std::fabs(p - 0.5) < 0.25) return inverse_erf(2 * p - 1) / kRootHalf;
-  return p < 0.5 ? -inverse_erfc(2 * p) / kRootHalf : inverse_erfc(2 * (1 - p)) / kRootHalf;
 }
 
 double log_normal_cdf(double x) {

@@ -7,6 +7,8 @@
 #define MSA_KERNEL_FILE "kernels/cpu/elementwise/math.cpp"
 #include "kernels/cpu/each_isa.h"
 #else
+#include "kernels/cpu/lanes.inl"
+
 #include "kernels/cpu/erf.inl"
 
 // --- one function for both kinds

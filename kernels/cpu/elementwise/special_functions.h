@@ -13,16 +13,9 @@ double lower_gamma(double a, double x);  // regularized, P(a, x)
 double upper_gamma(double a, double x);  // regularized, Q(a, x)
 
 // The error function's relatives.
-double inverse_erf(double x);
 double scaled_erfc(double x);     // exp(x^2) erfc(x)
-double inverse_normal(double p);  // the quantile of the standard normal distribution
 double log_normal_cdf(double x);
 
-// Bessel functions of order n, 0 or 1.
-double scaled_bessel_i(int n, double x);  // exp(-|x|) I_n(x)
-double bessel_i(int n, double x);
-double scaled_bessel_k(int n, double x);  // exp(x) K_n(x)
-double bessel_k(int n, double x);
 double airy_ai(double x);
 double spherical_bessel_j0(double x);
 

@@ -1,4 +1,5 @@
 // Indexing with tensors, reading and writing: index, index_put, index_select, index_add.
+#include <algorithm>
 #include <cstring>
 
 #include "core/base/lock.h"
@@ -77,10 +78,12 @@ void for_rows(const Places& p, char* indexed, char* other, bool parallel, F f) {
   auto columns = static_cast<int64_t>(p.index[0].size()),
        width = static_cast<int64_t>(p.after[0].size());
   auto run = [&](int64_t begin, int64_t end) {
-    for (int64_t row = begin; row < end; ++row) {
-      size_t b = static_cast<size_t>(row / columns), m = static_cast<size_t>(row % columns);
-      f(indexed + p.before[kIndexed][b] + p.index[kIndexed][m],
-        other + p.before[kOther][b] + p.index[kOther][m]);
+    for (int64_t row = begin; row < end;) {
+      const auto b = static_cast<size_t>(row / columns), first = static_cast<size_t>(row % columns);
+      const size_t last = std::min(first + static_cast<size_t>(end - row), p.index[0].size());
+      char *x = indexed + p.before[kIndexed][b], *y = other + p.before[kOther][b];
+      for (size_t m = first; m < last; ++m) f(x + p.index[kIndexed][m], y + p.index[kOther][m]);
+      row += static_cast<int64_t>(last - first);
     }
   };
   Unlocked unlocked(p.rows() * width > cpu::kGrain);
@@ -106,6 +109,10 @@ void copy_places(const Places& p, const Tensor& indexed, const Tensor& other, Si
     return;
   }
   cpu::for_item_type(item, [&]<class T>(T) {
+    if (p.after[0].size() == 1)
+      return for_rows(p, a, b, parallel, [=](char* x, char* y) {
+        to == kOther ? std::memcpy(y, x, sizeof(T)) : std::memcpy(x, y, sizeof(T));
+      });
     for_rows(p, a, b, parallel, [&](char* x, char* y) {
       for (size_t i = 0; i < p.after[0].size(); ++i) {
         auto* left = reinterpret_cast<T*>(x + p.after[kIndexed][i]);
@@ -132,6 +139,12 @@ void add_places(const Places& p, const Tensor& indexed, const Tensor& other, con
   }
   cpu::for_dtype(indexed.dtype(), [&]<class T>(T) {
     T factor = alpha.to<T>();
+    if (width == 1 && factor == T(1))
+      return for_rows(p, static_cast<char*>(indexed.data()), static_cast<char*>(other.data()), false,
+                      [](char* x, char* y) {
+                        auto* sum = reinterpret_cast<T*>(x);
+                        *sum = cpu::add_element(*sum, *reinterpret_cast<T*>(y));
+                      });
     for_rows(p, static_cast<char*>(indexed.data()), static_cast<char*>(other.data()), false,
              [&](char* x, char* y) {
                for (size_t i = 0; i < p.after[0].size(); ++i) {
@@ -187,7 +200,100 @@ void index_put(const Tensor& input, const TensorList& indices, const Tensor& val
   accumulate ? add_places(p, out0, source, 1) : copy_places(p, out0, source, kIndexed);
 }
 
+namespace {
+
+// Slices picked along one dimension of dense memory, (outer, n, inner) to (outer, picked, inner).
+struct Slices {
+  int64_t outer, n, picked, inner;
+};
+
+Slices slices_along(const Tensor& t, int64_t dim, const Tensor& index) {
+  const int64_t d = wrap_dim(dim, t.dim());
+  Slices s{1, t.sizes()[d], index.numel(), 1};
+  for (int64_t i = 0; i < t.dim(); ++i)
+    if (i != d) (i < d ? s.outer : s.inner) *= t.sizes()[i];
+  return s;
+}
+
+void check_places(const int64_t* at, const Slices& s) {
+  for (int64_t j = 0; j < s.picked; ++j)
+    MSA_REQUIRE(at[j] >= 0 && at[j] < s.n, Index, "index ", at[j],
+                " is out of bounds for a dimension of size ", s.n);
+}
+
+// f(from, to) for each picked slice; the indices have been checked.
+template <class F>
+void each_slice(const Slices& s, const int64_t* index, const char* in, char* out, int64_t item, F f) {
+  const int64_t bytes = s.inner * item;
+  const Unlocked unlocked(s.outer * s.picked * s.inner >= cpu::kGrain);
+  cpu::parallel(s.outer * s.picked, std::max<int64_t>(1, cpu::kGrain / 2 / s.inner),
+                [&](int64_t begin, int64_t end) {
+                  for (int64_t at = begin; at < end;) {
+                    const int64_t o = at / s.picked, first = at % s.picked;
+                    const int64_t last = std::min(first + end - at, s.picked);
+                    const char* from = in + o * s.n * bytes;
+                    char* to = out + at * bytes;
+                    for (int64_t j = first; j < last; ++j, to += bytes) f(from + index[j] * bytes, to);
+                    at += last - first;
+                  }
+                });
+}
+
+void pick_slices(const Slices& s, const Tensor& index, const Tensor& in, const Tensor& out) {
+  const auto* at = index.data<int64_t>();
+  check_places(at, s);
+  const auto item = static_cast<int64_t>(in.item_bytes());
+  const auto bytes = static_cast<size_t>(s.inner * item);
+  const char* from = in.data<char>();
+  char* to = out.data<char>();
+  if (s.inner > 1)
+    return each_slice(s, at, from, to, item,
+                      [=](const char* x, char* y) { std::memcpy(y, x, bytes); });
+  cpu::for_item_type(in.item_bytes(), [&]<class T>(T) {
+    each_slice(s, at, from, to, sizeof(T),
+               [](const char* x, char* y) { std::memcpy(y, x, sizeof(T)); });
+  });
+}
+
+// Adds dense slices of one or few elements in order; false where this does not fit, or the slices are
+// wide, which whole rows at a time serve better.
+bool add_slices(const Tensor& out, int64_t dim, const Tensor& given, const Tensor& source,
+                const Scalar& alpha) {
+  if (out.dim() == 0 || given.dim() > 1 || source.dtype() != out.dtype() || !out.is_contiguous() ||
+      !source.is_contiguous() || is_complex(out.dtype()) || alpha.to_double() != 1)
+    return false;
+  const Slices s = slices_along(out, dim, given);
+  Dims fitting = out.sizes();
+  fitting[wrap_dim(dim, out.dim())] = s.picked;
+  if (s.inner >= 8 || source.sizes() != fitting) return false;
+  const Tensor index = cpu::contiguous(given, DType::I64);
+  const auto* at = index.data<int64_t>();
+  check_places(at, s);
+  cpu::for_dtype(out.dtype(), [&]<class T>(T) {
+    const T* from = source.data<T>();
+    T* to = out.data<T>();
+    const Unlocked unlocked(source.numel() >= cpu::kGrain);
+    cpu::parallel(s.outer, std::max<int64_t>(1, cpu::kGrain / 2 / (s.picked * s.inner + 1)),
+                  [&](int64_t begin, int64_t end) {
+                    for (int64_t o = begin; o < end; ++o)
+                      for (int64_t j = 0; j < s.picked; ++j)
+                        for (int64_t i = 0; i < s.inner; ++i) {
+                          T& sum = to[(o * s.n + at[j]) * s.inner + i];
+                          sum = cpu::add_element(sum, from[(o * s.picked + j) * s.inner + i]);
+                        }
+                  });
+  });
+  return true;
+}
+
+}  // namespace
+
 void index_select(const Tensor& input, int64_t dim, const Tensor& index, Tensor& out0) {
+  if (input.dim() > 0 && input.is_contiguous() && out0.is_contiguous() && out0.numel() > 0 &&
+      out0.dtype() == input.dtype()) {
+    return pick_slices(slices_along(input, dim, index), cpu::contiguous(index, DType::I64), input,
+                       out0);
+  }
   read(as_vector(input), along(wrap_dim(dim, input.dim()), as_vector(index)), as_vector(out0),
        Negative::Refused);
 }
@@ -201,6 +307,7 @@ void index_add(const Tensor& input, int64_t dim, const Tensor& index, const Tens
       index_add(to, dim, index, from, alpha, to);
     });
   if (input.impl() != out0.impl()) cpu::copy_into(out0, input);
+  if (add_slices(out0, dim, index, source, alpha)) return;
   Tensor target = as_vector(out0), from = as_vector(source);
   TensorList indices = along(wrap_dim(dim, input.dim()), as_vector(index));
   AdvancedIndex plan = plan_index(target, indices);

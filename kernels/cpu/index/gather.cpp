@@ -1,4 +1,5 @@
 // gather and scatter: one index for each element, along one dimension.
+#include <array>
 #include <atomic>
 
 #include "core/base/lock.h"
@@ -15,6 +16,15 @@ namespace {
 struct Rows {
   std::vector<int64_t> index, indexed, other;  // byte offset of each row
   int64_t length, index_step, indexed_step, other_step, n;
+  bool shared = false;  // all rows read the same indices and stand side by side
+
+  void find_shared(int64_t item) {
+    shared = index.size() > 1;
+    for (size_t r = 1; shared && r < index.size(); ++r) {
+      const int64_t step = static_cast<int64_t>(r) * item;
+      shared = index[r] == index[0] && indexed[r] == indexed[0] + step && other[r] == other[0] + step;
+    }
+  }
 };
 
 // Of a tensor as if it had at least one dimension.
@@ -41,38 +51,81 @@ Rows find_rows(const Tensor& indexed, const Tensor& index, const Tensor& other, 
           x.sizes[d]};
 }
 
+// Whether threads may share out a row too: reading may go in any order, writing may not.
+enum class Order { Kept, Free };
+
+// One thread's part: rows [begin, end), places [from, to) in each. Where the index is not dense along
+// `dim` its neighbours belong to other rows: blocks of rows then go side by side. Returns false, with
+// the index in `wrong`, at the first one that is out of bounds.
+template <class T, class F>
+bool run_rows(const Rows& rows, const char* all, char* x, char* o, std::array<int64_t, 4> part,
+              int64_t& wrong, const F& f) {
+  const auto [begin, end, from, to] = part;
+  const bool across = rows.index_step != 1;
+  const int64_t block = across ? 512 : 1;
+  const auto one = [&](int64_t r, int64_t j) {
+    const auto row = static_cast<size_t>(r);
+    const int64_t i =
+        reinterpret_cast<const int64_t*>(all + rows.index[row])[j * rows.index_step];
+    if (static_cast<uint64_t>(i) >= static_cast<uint64_t>(rows.n)) {
+      wrong = i;
+      return false;
+    }
+    f(*reinterpret_cast<T*>(x + rows.indexed[row] + i * rows.indexed_step),
+      *reinterpret_cast<T*>(o + rows.other[row] + j * rows.other_step));
+    return true;
+  };
+  if (rows.shared) {  // one index for whole slices, which lie dense
+    for (int64_t j = from; j < to; ++j) {
+      const int64_t i = reinterpret_cast<const int64_t*>(all + rows.index[0])[j * rows.index_step];
+      if (static_cast<uint64_t>(i) >= static_cast<uint64_t>(rows.n)) {
+        wrong = i;
+        return false;
+      }
+      T* left = reinterpret_cast<T*>(x + rows.indexed[0] + i * rows.indexed_step);
+      T* right = reinterpret_cast<T*>(o + rows.other[0] + j * rows.other_step);
+      for (int64_t r = begin; r < end; ++r) f(left[r], right[r]);
+    }
+    return true;
+  }
+  for (int64_t first = begin; first < end; first += block) {
+    const int64_t last = std::min(first + block, end);
+    for (int64_t j = from; j < to; ++j)
+      for (int64_t r = first; r < last; ++r)
+        if (!one(r, j)) return false;
+  }
+  return true;
+}
+
 // f(element at the index, element of the other tensor) everywhere. Rows are independent of each
-// other, so threads share them out; the order within a row is kept.
+// other, so threads share them out; the order within a row is kept where it counts.
 template <class T, class F>
 void for_elements(const char* op, const Tensor& indexed, int64_t dim, const Tensor& given_index,
-                  const Tensor& other, F f) {
+                  const Tensor& other, F f, Order order = Order::Kept) {
   Tensor index =
       given_index.dtype() == DType::I64 ? given_index : cpu::copied(given_index, DType::I64);
   Rows rows = find_rows(indexed, index, other, dim);
+  rows.find_shared(sizeof(T));
   auto* x = static_cast<char*>(indexed.data());
   auto* o = static_cast<char*>(other.data());
   auto* all = static_cast<const char*>(index.data());
+  const auto n_rows = static_cast<int64_t>(rows.index.size());
+  const bool along = order == Order::Free && n_rows < cpu::get_num_threads();
   std::atomic<bool> outside = false;
   std::atomic<int64_t> wrong = 0;
   auto run = [&](int64_t begin, int64_t end) {
-    for (int64_t r = begin; r < end; ++r) {
-      auto* at = reinterpret_cast<const int64_t*>(all + rows.index[r]);
-      for (int64_t j = 0; j < rows.length; ++j) {
-        const int64_t i = at[j * rows.index_step];
-        if (i < 0 || i >= rows.n) {
-          wrong = i;
-          outside = true;
-          return;
-        }
-        f(*reinterpret_cast<T*>(x + rows.indexed[r] + i * rows.indexed_step),
-          *reinterpret_cast<T*>(o + rows.other[r] + j * rows.other_step));
-      }
-    }
+    int64_t at = 0;
+    std::array<int64_t, 4> part{begin, end, 0, rows.length};
+    if (along) part = {0, n_rows, begin, end};
+    if (run_rows<T>(rows, all, x, o, part, at, f)) return;
+    wrong = at;
+    outside = true;
   };
   {
     Unlocked unlocked(index.numel() > cpu::kGrain);
-    int64_t grain = std::max<int64_t>(cpu::kGrain / std::max<int64_t>(rows.length, 1), 1);
-    cpu::parallel(static_cast<int64_t>(rows.index.size()), grain, run);
+    int64_t each = along ? n_rows : rows.length;
+    cpu::parallel(along ? rows.length : n_rows,
+                  std::max<int64_t>(cpu::kGrain / 4 / std::max<int64_t>(each, 1), 1), run);
   }
   MSA_REQUIRE(!outside, Runtime, op, "(): index ", wrong.load(), " is out of bounds for dimension ",
               dim, " with size ", rows.n);
@@ -97,7 +150,8 @@ auto compared(T value) {
 void gather(const Tensor& input, int64_t dim, const Tensor& index, bool, Tensor& out0) {
   if (index.numel() == 0) return;
   cpu::for_item_type(input.item_bytes(), [&]<class T>(T) {
-    for_elements<T>("gather", input, dim, index, out0, [](T& from, T& to) { to = from; });
+    for_elements<T>("gather", input, dim, index, out0, [](T& from, T& to) { to = from; },
+                    Order::Free);
   });
 }
 

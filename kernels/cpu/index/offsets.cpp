@@ -7,10 +7,10 @@ std::vector<int64_t> byte_offsets(DimsView sizes, DimsView strides, size_t item_
   std::vector<int64_t> out{0};
   auto item = static_cast<int64_t>(item_bytes);
   for (size_t d = 0; d < sizes.size(); ++d) {
-    std::vector<int64_t> longer;
-    longer.reserve(out.size() * static_cast<size_t>(sizes[d]));
+    std::vector<int64_t> longer(out.size() * static_cast<size_t>(sizes[d]));
+    int64_t* to = longer.data();
     for (int64_t base : out)
-      for (int64_t i = 0; i < sizes[d]; ++i) longer.push_back(base + i * strides[d] * item);
+      for (int64_t i = 0, step = strides[d] * item; i < sizes[d]; ++i) *to++ = base + i * step;
     out = std::move(longer);
   }
   return out;

@@ -62,13 +62,30 @@ void _searchsorted(const Tensor& sorted_sequence, const Tensor& input, const Ten
   });
 }
 
+namespace {
+
+template <class T>
+void split_floats(const Tensor& input, const Tensor& mantissas, const Tensor& exponents) {
+  const T* in = input.data<T>();
+  T* mantissa = mantissas.data<T>();
+  int32_t* exponent = exponents.data<int32_t>();
+  const Unlocked unlocked(input.numel() >= cpu::kGrain);
+  cpu::parallel(input.numel(), cpu::kGrain / 4, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) mantissa[i] = std::frexp(in[i], &exponent[i]);
+  });
+}
+
+}  // namespace
+
 void frexp(const Tensor& input, Tensor& out0, Tensor& out1) {
-  Tensor in = cpu::contiguous(input, DType::F64);
-  Tensor mantissas = empty(input.sizes(), DType::F64), exponents = empty(input.sizes(), DType::I32);
-  for (int64_t i = 0; i < in.numel(); ++i)
-    mantissas.data<double>()[i] = std::frexp(in.data<double>()[i], &exponents.data<int32_t>()[i]);
-  cpu::copy_into(out0, mantissas);
-  cpu::copy_into(out1, exponents);
+  cpu::with_real("frexp", input.dtype(), [&]<class T>() {
+    const Tensor in = cpu::contiguous(input, dtype_of<T>::value);
+    cpu::fill_contiguous(out1, DType::I32, [&](const Tensor& exponents) {
+      cpu::fill_contiguous(out0, dtype_of<T>::value, [&](const Tensor& mantissas) {
+        split_floats<T>(in, mantissas, exponents);
+      });
+    });
+  });
 }
 
 namespace {

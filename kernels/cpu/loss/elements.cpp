@@ -16,6 +16,12 @@ MSA_LOOPS(_huber, Floats, []<class T>(const Scalar* params) {
     return z <= delta ? T(0.5) * z * z : delta * (z - T(0.5) * delta);
   };
 })
+MSA_LOOPS(_clipped_difference, Floats, []<class T>(const Scalar* params) {
+  return [limit = number<T>(params[0])](T grad, T x, T target) -> T {
+    const T apart = x - target;
+    return grad * (apart < -limit ? -limit : apart > limit ? limit : apart);
+  };
+})
 template <class T>
 constexpr bool kIsHalf = std::is_same_v<T, f16> || std::is_same_v<T, bf16>;
 using FloatsAndHalves = Join<Floats, Types<f16, bf16> >;

@@ -95,14 +95,15 @@ struct Job {
 
 void take_converted(const Job& job, char* acc, const Slab& slab) {
   alignas(64) char scratch[kScratchBytes];
-  int64_t room = kScratchBytes / job.seen_bytes, n = std::min(slab.n, room),
-          outputs = std::max<int64_t>(1, room / n);
+  // The direction that is dense in the input stays dense in the scratch, and long.
+  const bool across = std::abs(slab.output_step) < std::abs(slab.step);
+  const int64_t room = kScratchBytes / job.seen_bytes, strip = std::min(slab.outputs, room / 4),
+                n = std::min(slab.n, across ? room / strip : room),
+                outputs = across ? strip : std::max<int64_t>(1, room / n);
   for (int64_t i = 0; i < slab.outputs; i += outputs)
     for (int64_t j = 0; j < slab.n; j += n) {
       int64_t rows = std::min(outputs, slab.outputs - i), length = std::min(n, slab.n - j);
       char* both[] = {scratch, const_cast<char*>(slab.in) + i * slab.output_step + j * slab.step};
-      // The direction that is dense in the input stays dense in the scratch.
-      bool across = std::abs(slab.output_step) < std::abs(slab.step);
       int64_t step = across ? rows * job.seen_bytes : job.seen_bytes;
       int64_t output_step = across ? job.seen_bytes : length * job.seen_bytes;
       if (across) {

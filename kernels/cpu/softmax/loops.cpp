@@ -95,69 +95,109 @@ inline void log_backward_row(const T* grad, const T* y, T* out, int64_t n) {
   });
 }
 
-// --- columns: one for each lane -----------------------------------------------------------------
+// --- columns ------------------------------------------------------------------------------------
+// Columns side by side, read a row at a time: a column alone would touch a cache line for each element.
+constexpr int64_t kColumns = 512;
 template <class T>
 struct Columns {
-  int64_t n, step;
-  int lanes;
-  V<T> load(const T* p, int64_t i) const { return load_lanes(p + i * step, lanes); }
-  void store(T* p, int64_t i, V<T> v) const { store_lanes(p + i * step, v, lanes); }
-  V<T> max(const T* x) const {
-    V<T> most = load(x, 0);
-    for (int64_t i = 1; i < n; ++i) most = larger<T>(load(x, i), most);
-    return most;
+  int64_t n, step, width;
+
+  // each(offset in the block, column, lanes) for all elements.
+  template <class F>
+  void rows(F&& each) const {
+    for (int64_t i = 0; i < n; ++i)
+      by_lanes<T>(width, [&](int64_t c, int lanes) { each(i * step + c, c, lanes); });
+  }
+  template <class F>
+  void across(F&& each) const {
+    by_lanes<T>(width, each);
+  }
+  void start(T* values, T with) const {
+    for (int64_t c = 0; c < width; ++c) values[c] = with;
+  }
+  void largest(const T* x, T* most) const {
+    across([&](int64_t c, int lanes) { store_lanes(most + c, load_lanes(x + c, lanes), lanes); });
+    rows([&](int64_t at, int64_t c, int lanes) {
+      store_lanes(most + c, larger<T>(load_lanes(x + at, lanes), load_lanes(most + c, lanes)), lanes);
+    });
+  }
+  static void add(T* sums, int64_t c, V<T> v, int lanes) {
+    store_lanes(sums + c, load_lanes(sums + c, lanes) + v, lanes);
   }
 };
 
 template <class T>
-inline void columns(const Columns<T>& c, const T* x, T* y) {
-  const V<T> most = c.max(x);
-  V<T> sum{};
-  for (int64_t i = 0; i < c.n; ++i) {
-    const V<T> e = sleef::exp(c.load(x, i) - most);
-    c.store(y, i, e);
-    sum += e;
-  }
-  const V<T> scale = T(1) / sum;
-  for (int64_t i = 0; i < c.n; ++i) c.store(y, i, c.load(y, i) * scale);
+inline void columns(const Columns<T>& b, const T* x, T* y) {
+  T most[kColumns], sum[kColumns];
+  b.largest(x, most);
+  b.start(sum, 0);
+  b.rows([&](int64_t at, int64_t c, int lanes) {
+    const V<T> e = sleef::exp(load_lanes(x + at, lanes) - load_lanes(most + c, lanes));
+    store_lanes(y + at, e, lanes);
+    b.add(sum, c, e, lanes);
+  });
+  for (int64_t c = 0; c < b.width; ++c) sum[c] = 1 / sum[c];
+  b.rows([&](int64_t at, int64_t c, int lanes) {
+    store_lanes(y + at, load_lanes(y + at, lanes) * load_lanes(sum + c, lanes), lanes);
+  });
 }
 
 template <class T>
-inline void log_columns(const Columns<T>& c, const T* x, T* y) {
-  const V<T> most = c.max(x);
-  V<T> sum{};
-  for (int64_t i = 0; i < c.n; ++i) sum += sleef::exp(c.load(x, i) - most);
-  const V<T> log_sum = sleef::log(sum);
-  for (int64_t i = 0; i < c.n; ++i) c.store(y, i, c.load(x, i) - most - log_sum);
+inline void log_columns(const Columns<T>& b, const T* x, T* y) {
+  T most[kColumns], sum[kColumns];
+  b.largest(x, most);
+  b.start(sum, 0);
+  b.rows([&](int64_t at, int64_t c, int lanes) {
+    b.add(sum, c, sleef::exp(load_lanes(x + at, lanes) - load_lanes(most + c, lanes)), lanes);
+  });
+  b.across([&](int64_t c, int lanes) {
+    store_lanes(sum + c, sleef::log(load_lanes(sum + c, lanes)), lanes);
+  });
+  b.rows([&](int64_t at, int64_t c, int lanes) {
+    store_lanes(y + at,
+                load_lanes(x + at, lanes) - load_lanes(most + c, lanes) - load_lanes(sum + c, lanes), lanes);
+  });
 }
 
 template <class T>
-inline void backward_columns(const Columns<T>& c, const T* grad, const T* y, T* out) {
-  V<T> sum{};
-  for (int64_t i = 0; i < c.n; ++i) sum += c.load(grad, i) * c.load(y, i);
-  for (int64_t i = 0; i < c.n; ++i) c.store(out, i, (c.load(grad, i) - sum) * c.load(y, i));
+inline void backward_columns(const Columns<T>& b, const T* grad, const T* y, T* out) {
+  T sum[kColumns];
+  b.start(sum, 0);
+  b.rows([&](int64_t at, int64_t c, int lanes) {
+    b.add(sum, c, load_lanes(grad + at, lanes) * load_lanes(y + at, lanes), lanes);
+  });
+  b.rows([&](int64_t at, int64_t c, int lanes) {
+    store_lanes(out + at,
+                (load_lanes(grad + at, lanes) - load_lanes(sum + c, lanes)) * load_lanes(y + at, lanes), lanes);
+  });
 }
 
 template <class T>
-inline void log_backward_columns(const Columns<T>& c, const T* grad, const T* y, T* out) {
-  V<T> sum{};
-  for (int64_t i = 0; i < c.n; ++i) sum += c.load(grad, i);
-  for (int64_t i = 0; i < c.n; ++i)
-    c.store(out, i, c.load(grad, i) - sleef::exp(c.load(y, i)) * sum);
+inline void log_backward_columns(const Columns<T>& b, const T* grad, const T* y, T* out) {
+  T sum[kColumns];
+  b.start(sum, 0);
+  b.rows([&](int64_t at, int64_t c, int lanes) { b.add(sum, c, load_lanes(grad + at, lanes), lanes); });
+  b.rows([&](int64_t at, int64_t c, int lanes) {
+    store_lanes(out + at,
+                load_lanes(grad + at, lanes) -
+                    sleef::exp(load_lanes(y + at, lanes)) * load_lanes(sum + c, lanes),
+                lanes);
+  });
 }
 
 // --- blocks -------------------------------------------------------------------------------------
-// on_row(offset) for each row, or on_columns(columns, offset) for each vector of columns.
+// on_row(offset) for each row, or on_columns(columns, offset) for each block of columns.
 template <class T, class Row, class Cols>
 inline void each(const SoftmaxBlocks<T>& b, Row&& on_row, Cols&& on_columns) {
   for (int64_t o = 0; o < b.outer; ++o) {
     const int64_t base = o * b.n * b.inner;
     if (b.inner == 1) {
       on_row(base);
-    } else {
-      by_lanes<T>(b.inner, [&](int64_t i, int lanes) {
-        on_columns(Columns<T>{b.n, b.inner, lanes}, base + i);
-      });
+      continue;
+    }
+    for (int64_t c = b.first_column; c < b.last_column; c += kColumns) {
+      const int64_t width = b.last_column - c < kColumns ? b.last_column - c : kColumns;
+      on_columns(Columns<T>{b.n, b.inner, width}, base + c);
     }
   }
 }

@@ -5,7 +5,8 @@
 
 namespace msa::cpu {
 
-// `outer` blocks of n values `inner` apart; with inner == 1 the values lie side by side.
+// `outer` blocks of n values `inner` apart; with inner == 1 the values lie side by side. Of wider ones
+// columns [first_column, last_column) are worked on.
 template <class T>
 struct SoftmaxBlocks {
   int64_t outer, n, inner;
@@ -14,6 +15,7 @@ struct SoftmaxBlocks {
   T* out;
   // What a row's sum and its logarithm are rounded to on the way; null: nothing.
   T (*rounded)(T) = nullptr;
+  int64_t first_column = 0, last_column = 1;
 };
 
 template <class T>

@@ -1,4 +1,6 @@
 // The softmax operators: dtypes, contiguity and threads around the loops.
+#include <algorithm>
+
 #include "core/base/lock.h"
 #include "generated/kernels_nn.h"
 #include "kernels/cpu/contiguous.h"
@@ -22,7 +24,19 @@ void run(LoopMember<T> loop, const Tensor& first, const Tensor* second, int64_t 
     (d < at ? all.outer : d == at ? all.n : all.inner) *= first.sizes()[static_cast<size_t>(d)];
   if (first.numel() == 0) return;
   const Unlocked unlocked(first.numel() >= cpu::kGrain);
+  all.last_column = all.inner;
   const int64_t block = all.n * all.inner;
+  if (all.outer < cpu::get_num_threads() && all.inner > 1) {  // too few blocks: columns are shared out
+    constexpr int64_t kWide = 16;
+    const int64_t strips = (all.inner + kWide - 1) / kWide;
+    return cpu::parallel(strips, std::max<int64_t>(1, cpu::kGrain / 8 / (all.outer * all.n * kWide)),
+                         [&](int64_t begin, int64_t end) {
+                           cpu::SoftmaxBlocks<T> part = all;
+                           part.first_column = begin * kWide;
+                           part.last_column = std::min(end * kWide, all.inner);
+                           (cpu::softmax_loops<T>().*loop)(part);
+                         });
+  }
   cpu::parallel(all.outer, std::max<int64_t>(1, cpu::kGrain / 8 / block),
                 [&](int64_t begin, int64_t end) {
                   cpu::SoftmaxBlocks<T> part = all;

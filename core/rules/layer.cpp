@@ -1,0 +1,21 @@
+// Rules of grid sampling and of distances between rows.
+#include "generated/rules_layer.h"
+#include "generated/rules_loss.h"
+
+namespace msa::rules {
+
+OutSpec grid_sampler(const Tensor& input, const Tensor& grid, int64_t, int64_t, bool) {
+  return {{input.size(0), input.size(1), grid.size(1), grid.size(2)}, input.dtype()};
+}
+
+std::array<OutSpec, 2> grid_sampler_backward(const Tensor&, const Tensor& input, const Tensor& grid,
+                                             int64_t, int64_t, bool) {
+  return {OutSpec{input.sizes(), input.dtype()}, OutSpec{grid.sizes(), grid.dtype()}};
+}
+
+OutSpec pdist(const Tensor& input, double) {
+  const int64_t n = input.size(0);
+  return {{n * (n - 1) / 2}, input.dtype()};
+}
+
+}  // namespace msa::rules
