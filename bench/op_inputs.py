@@ -28,6 +28,10 @@ def whole(high: int, *shape: int) -> np.ndarray:
     return generator.integers(0, high, shape)
 
 
+def complex_numbers(*shape: int) -> np.ndarray:
+    return (real(*shape) + 1j * real(*shape)).astype(np.complex64)
+
+
 def images(n: int) -> np.ndarray:
     """A batch of images with as many elements as the square operand, about."""
     return real(1, 2, 8, 8) if n == SIZES["small"] else real(8, 32, 64, 64)
@@ -94,6 +98,26 @@ BY_NAME: dict[str, Callable[[int], Any]] = {
     "maxnorm": lambda n: 1.0,
     "weight": lambda n: 0.5,
 }
+
+# Rows without a public name of their own, by the public function that runs them.
+CALLED_AS = {
+    "im2col": "nn.functional.unfold",
+    "col2im": "nn.functional.fold",
+    "_max_unpool": "nn.functional.max_unpool2d",
+    "_resize_nearest": "nn.functional.interpolate",
+    "_resize_smooth": "nn.functional.interpolate",
+    "_resize_antialias": "nn.functional.interpolate",
+    "nll_loss_nd": "nn.functional.nll_loss",
+    "cross_entropy_loss": "nn.functional.cross_entropy",
+}
+
+
+def corner_places(pictures: np.ndarray) -> np.ndarray:
+    """For max_unpool2d: the upper left element of each window of 2 x 2."""
+    height, width = pictures.shape[2:]
+    plane = np.arange(height * width).reshape(height, width)[::2, ::2]
+    return np.ascontiguousarray(np.broadcast_to(plane, (*pictures.shape[:2], *plane.shape)))
+
 
 # By operator: the whole call.
 BY_ROW: dict[str, Callable[[int], Arguments]] = {
@@ -194,8 +218,7 @@ BY_ROW: dict[str, Callable[[int], Arguments]] = {
     "tensordot": lambda n: {
         "input": real(min(n, 512), min(n, 512)),
         "other": real(min(n, 512), min(n, 512)),
-        "dims_self": [1],
-        "dims_other": [0],
+        "dims": [[1], [0]],
     },
     "cdist": lambda n: {"x1": real(n // 4, 16), "x2": real(n // 4, 16)},
     "pdist": lambda n: {"input": real(n // 4, 16)},
@@ -214,6 +237,115 @@ BY_ROW: dict[str, Callable[[int], Arguments]] = {
     "quantile": lambda n: {"input": real(n, n), "q": 0.3, "dim": 0},
     "nanquantile": lambda n: {"input": real(n, n), "q": 0.3, "dim": 0},
     "repeat_interleave": lambda n: {"input": real(n, n), "repeats": 2},
+    "clamp": lambda n: {"input": real(n, n), "min": 0.3, "max": 0.6},
+    "imag": lambda n: {"input": complex_numbers(n, n)},
+    "view_as_real": lambda n: {"input": complex_numbers(n, n)},
+    "view_as_real_copy": lambda n: {"input": complex_numbers(n, n)},
+    "view_as_complex": lambda n: {"input": real(n, n, 2)},
+    "view_as_complex_copy": lambda n: {"input": real(n, n, 2)},
+    "unfold": lambda n: {"input": real(n, n), "dimension": 0, "size": 2, "step": 1},
+    "unfold_copy": lambda n: {"input": real(n, n), "dimension": 0, "size": 2, "step": 1},
+    "select_scatter": lambda n: {"input": real(n, n), "src": real(n), "dim": 0, "index": 1},
+    "diagonal_scatter": lambda n: {"input": real(n, n), "src": real(n)},
+    "eye": lambda n: {"n": n},
+    "diagflat": lambda n: {"input": real(n)},
+    "index_put": lambda n: {"input": real(n, n), "indices": [whole(n, n)], "values": real(n, n)},
+    "index_add": lambda n: {"input": real(n, n), "dim": 0, "index": whole(n, n), "source": real(n, n)},
+    "index_copy": lambda n: {
+        "input": real(n, n),
+        "dim": 0,
+        "index": generator.permutation(n),
+        "source": real(n, n),
+    },
+    "dsplit.int": lambda n: {"input": real(4, n, n), "sections": 2},
+    "dsplit.array": lambda n: {"input": real(4, n, n), "indices": [1]},
+    "tensor_split.tensor": lambda n: {"input": real(n, n), "sections": np.array([1, n // 2])},
+    "fill.Tensor": lambda n: {"input": real(n, n), "value": np.array(2.0, np.float32)},
+    "where.self": lambda n: {
+        "input": real(n, n),
+        "condition": whole(2, n, n) > 0,
+        "other": real(n, n),
+    },
+    "nonzero_static": lambda n: {"input": whole(2, n, n), "size": n * n // 4},
+    "histogram.bins_tensor": lambda n: {
+        "input": real(n, n),
+        "bins": np.linspace(0, 1, 11, dtype=np.float32),
+    },
+    "prelu": lambda n: {"input": real(n, n) - 0.5, "weight": real(1)},
+    "affine_grid_generator": lambda n: {
+        "theta": real(images(n).shape[0], 2, 3),
+        "size": list(images(n).shape),
+        "align_corners": False,
+    },
+    "cosine_embedding_loss": lambda n: {
+        "input1": real(n, 64),
+        "input2": real(n, 64),
+        "target": np.ones(n, np.float32),
+    },
+    "multi_margin_loss": lambda n: {"input": real(n, n), "target": whole(n, n)},
+    "multilabel_margin_loss": lambda n: {"input": real(n, 16), "target": whole(16, n, 16)},
+    "nll_loss_nd": lambda n: {"input": real(n, n), "target": whole(n, n)},
+    "cross_entropy_loss": lambda n: {"input": real(n, n), "target": whole(n, n)},
+    "convolution": lambda n: {
+        "input": images(n),
+        "weight": real(images(n).shape[1], images(n).shape[1], 3, 3),
+        "bias": None,
+        "stride": [1, 1],
+        "padding": [1, 1],
+        "dilation": [1, 1],
+        "transposed": False,
+        "output_padding": [0, 0],
+        "groups": 1,
+    },
+    "conv_transpose1d": lambda n: {
+        "input": signals(n),
+        "weight": real(signals(n).shape[1], signals(n).shape[1], 3),
+    },
+    "conv_transpose3d.input": lambda n: {
+        "input": volumes(n),
+        "weight": real(volumes(n).shape[1], volumes(n).shape[1], 3, 3, 3),
+    },
+    "instance_norm": lambda n: {
+        "input": images(n),
+        "weight": real(images(n).shape[1]),
+        "bias": real(images(n).shape[1]),
+        "running_mean": None,
+        "running_var": None,
+        "use_input_stats": True,
+        "momentum": 0.1,
+        "eps": 1e-5,
+        "cudnn_enabled": False,
+    },
+    "col2im": lambda n: {
+        "input": real(images(n).shape[0], images(n).shape[1] * 4, images(n)[0, 0].size // 4),
+        "output_size": list(images(n).shape[2:]),
+        "kernel_size": [2, 2],
+        "dilation": [1, 1],
+        "padding": [0, 0],
+        "stride": [2, 2],
+    },
+    "_max_unpool": lambda n: {
+        "input": images(n)[:, :, ::2, ::2].copy(),
+        "indices": corner_places(images(n)),
+        "kernel_size": 2,
+    },
+    "_resize_nearest": lambda n: {"input": images(n), "size": None, "scale_factor": 2.0},
+    "_resize_smooth": lambda n: {
+        "input": images(n),
+        "size": None,
+        "scale_factor": 2.0,
+        "mode": "bilinear",
+    },
+    "_resize_antialias": lambda n: {
+        "input": images(n),
+        "size": None,
+        "scale_factor": 0.5,
+        "mode": "bilinear",
+        "align_corners": False,
+        "recompute_scale_factor": None,
+        "antialias": True,
+    },
+    "tile": lambda n: {"input": real(n, n), "dims": [2, 1]},
     "unflatten": lambda n: {"input": real(n, n), "dim": 0, "sizes": [2, n // 2]},
 }
 
@@ -245,6 +377,7 @@ def argument(row: Row, p: Param, n: int) -> Any:
 def arguments(row: Row, size: str) -> Arguments:
     """The call of a row at a size: every required parameter, the others as they come."""
     n = SIZES[size]
-    if row.name in BY_ROW:
-        return BY_ROW[row.name](n)
+    for name in (row.label, row.name):
+        if name in BY_ROW:
+            return BY_ROW[name](n)
     return {p.name: argument(row, p, n) for p in row.schema.params if p.default is None}

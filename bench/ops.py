@@ -32,7 +32,8 @@ import numpy as np
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from op_inputs import SIZES, arguments, whole  # noqa: E402
+from op_causes import cause_of  # noqa: E402
+from op_inputs import CALLED_AS, SIZES, arguments, whole  # noqa: E402
 
 from opgen.emit_tables import public_names  # noqa: E402
 from opgen.load import Row, load  # noqa: E402
@@ -94,7 +95,8 @@ class Side:
                 leaf.requires_grad_(False)
         else:  # forward is timed without recording
             values = {k: v.detach() if isinstance(v, self.t.Tensor) else v for k, v in values.items()}
-        return [r.detach().numpy() for r in results], "backward" in self.steps
+        shown = [r.float() if r.dtype == self.t.bfloat16 else r for r in results]
+        return [r.detach().numpy() for r in shown], "backward" in self.steps
 
     def find(self, name: str, kind: str) -> Callable[..., Any]:
         owner = self.t.Tensor if kind == "method" else self.t
@@ -165,9 +167,10 @@ def targets(rows: list[Row]) -> Iterator[tuple[Row, str, str]]:
     for kind, table in (("function", functions), ("method", methods)):
         for name, overloads in table.items():
             for row, form in overloads:
-                if form == "Function" and id(row) not in done and not name.startswith("_"):
+                called = CALLED_AS.get(row.label, name)
+                if form == "Function" and id(row) not in done and not called.startswith("_"):
                     done.add(id(row))
-                    yield row, name, kind
+                    yield row, called, kind
 
 
 def as_integers(call: dict[str, Any]) -> dict[str, Any]:
@@ -266,6 +269,37 @@ def report(records: list[dict[str, Any]], over: float) -> None:
         print(f"  {name:40} {cause}")
 
 
+def write_page(records: list[dict[str, Any]], over: float, clock: str, path: Path) -> None:
+    """The figures as a page, each slow case with the cause that `op_causes` gives."""
+    clocks = {"wall": "wall time, all threads", "cpu": "processor time of one thread"}
+    lines = [
+        "# Speed of each operator against PyTorch",
+        "",
+        f"Written by `python bench/ops.py --page` ({clocks[clock]}); below 1 we are faster.",
+        "What is timed, at which shapes, is in `bench/op_inputs.py`; the causes are in `bench/op_causes.py`.",
+        "",
+        f"| size | direction | cases | geometric mean | over {over} | over 5 |",
+        "| --- | --- | --- | --- | --- | --- |",
+    ]
+    for size in SIZES:
+        for direction in DIRECTIONS:
+            ratios = [r[direction]["ratio"] for r in records if r["size"] == size and direction in r]
+            if ratios:
+                counts = f"{sum(x > over for x in ratios)} | {sum(x > 5 for x in ratios)}"
+                lines.append(f"| {size} | {direction} | {len(ratios)} | {geomean(ratios):.2f} | {counts} |")
+    lines += ["", f"Slower than {over} times PyTorch at the large shape:", ""]
+    lines += ["| ratio | operator | direction | ours, us | PyTorch, us | cause |", "| --- " * 6 + "|"]
+    slow = sorted(((r[d]["ratio"], r, d) for r in records for d in DIRECTIONS if d in r), key=lambda x: -x[0])
+    for ratio, record, direction in slow:
+        if ratio > over and record["size"] == "large":
+            times = f"{record[direction]['ours']:.0f} | {record[direction]['torch']:.0f}"
+            cause = cause_of(record["op"], direction)
+            lines.append(f"| {ratio:.1f} | `{record['op']}` | {direction} | {times} | {cause} |")
+    missing = sorted(f"`{r['op']}`" for r in records if "missing" in r and r["size"] == "large")
+    lines += ["", f"Not timed, for want of a call that both sides take: {', '.join(missing)}."]
+    path.write_text("\n".join(lines) + "\n")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -279,11 +313,14 @@ def main() -> None:
         "--over", type=float, default=1.5, help="list what is slower than this at the large shape"
     )
     parser.add_argument("--json", type=Path, help="write every record here")
+    parser.add_argument("--page", type=Path, help="write the table with causes here (docs/speed.md)")
     parser.add_argument("--verbose", action="store_true")
     args = parser.parse_args()
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # the side that waits must not spin
     records = run(args)
     report(records, args.over)
+    if args.page:
+        write_page(records, args.over, args.clock, args.page)
     if args.json:
         args.json.write_text(json.dumps(records, indent=1))
 

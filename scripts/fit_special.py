@@ -1,6 +1,6 @@
-"""Fits the Chebyshev series in kernels/cpu/elementwise/special_fits.inl: each function's smooth part on an interval.
+"""Fits the Chebyshev series of special functions' smooth parts, each on an interval.
 
-    python scripts/fit_special.py > kernels/cpu/elementwise/special_fits.inl
+python scripts/fit_special.py > kernels/cpu/elementwise/special_fits.inl
 """
 
 from __future__ import annotations
@@ -19,9 +19,10 @@ def series(f: Callable[[mp.mpf], mp.mpf], low: float, high: float) -> list[mp.mp
     angles = [mp.pi * (k + mp.mpf("0.5")) / NODES for k in range(NODES)]
     middle, half = (mp.mpf(low) + high) / 2, (mp.mpf(high) - low) / 2
     values = [f(middle + half * mp.cos(a)) for a in angles]
-    out = [
-        2 * mp.fsum(v * mp.cos(j * a) for v, a in zip(values, angles, strict=True)) / NODES for j in range(NODES)
-    ]
+    out = []
+    for j in range(NODES):
+        products = (v * mp.cos(j * a) for v, a in zip(values, angles, strict=True))
+        out.append(2 * mp.fsum(products) / NODES)
     out[0] /= 2
     top = max(map(abs, out))
     while abs(out[-1]) < LEAST * top:
@@ -85,8 +86,8 @@ FITS: dict[str, tuple[str, Callable[[mp.mpf], mp.mpf], float, float]] = {
 
 
 def main() -> None:
-    print("// Chebyshev series of special functions' smooth parts, made by scripts/fit_special.py; included inside")
-    print("// an instruction set's namespace.")
+    print("// Chebyshev series of special functions' smooth parts, made by scripts/fit_special.py;")
+    print("// included inside an instruction set's namespace.")
     for name, (what, f, low, high) in FITS.items():
         terms = [mp.nstr(c, 18, min_fixed=0, max_fixed=0) for c in series(f, low, high)]
         if what:

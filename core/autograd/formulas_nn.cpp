@@ -53,17 +53,21 @@ std::tuple<Tensor, Tensor> matmul_backward(const Tensor& grad, const Tensor& a, 
                right = b.dim() == 1 ? ops::unsqueeze(b, 1) : b;
   Tensor g = b.dim() == 1 ? ops::unsqueeze(grad, -1) : grad;
   if (a.dim() == 1) g = ops::unsqueeze(g, -2);
+  // With a vector the other's gradient is an outer product, which needs no sums.
+  const auto product = [](bool outer, const Tensor& x, const Tensor& y) {
+    return outer ? ops::mul(x, y) : ops::matmul(x, y);
+  };
   Tensor of_a, of_b;
   if (needs[0]) {
     of_a = left.dim() == 2 && right.dim() > 2
                ? shared_first_gradient(g, right)
-               : reduce_to(ops::matmul(g, turned(right)), left.sizes(), grad.dtype());
+               : reduce_to(product(b.dim() == 1, g, turned(right)), left.sizes(), grad.dtype());
     if (a.dim() == 1) of_a = ops::reshape(of_a, a.sizes());
   }
   if (needs[1]) {
     of_b = left.dim() > 2 && right.dim() == 2
                ? shared_factor_gradient(g, left)
-               : reduce_to(ops::matmul(turned(left), g), right.sizes(), grad.dtype());
+               : reduce_to(product(a.dim() == 1, turned(left), g), right.sizes(), grad.dtype());
     if (b.dim() == 1) of_b = ops::reshape(of_b, b.sizes());
   }
   return {of_a, of_b};

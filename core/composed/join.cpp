@@ -142,6 +142,12 @@ Tensor _chunk_cat(const TensorList& tensors, int64_t dim, int64_t num_chunks) {
   return ops::cat(parts, wrap_dim(dim, tensors[0].dim()) + 1);
 }
 
+Tensor _unpad(const Tensor& grad_output, const Dims& pad) {
+  Dims opposite = pad;
+  for (int64_t& n : opposite) n = -n;
+  return ops::constant_pad_nd(grad_output, opposite);
+}
+
 Tensor rot90(const Tensor& input, int64_t k, const Dims& dims) {
   MSA_REQUIRE(dims.size() == 2, Runtime,
               "expected total rotation dims == 2, but got dims = ", dims.size());

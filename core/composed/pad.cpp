@@ -5,36 +5,13 @@
 #include "generated/composed_product.h"
 #include "generated/ops_create.h"
 #include "generated/ops_index.h"
+#include "generated/ops_join.h"
 #include "generated/ops_layer.h"
 #include "generated/ops_shape.h"
 #include "generated/ops_view.h"
 
 namespace msa::composed {
 namespace {
-
-Tensor constant_pad(const Tensor& input, const Dims& pad, double value) {
-  Dims sizes = input.sizes();
-  const size_t last = sizes.size() - 1;
-  for (size_t i = 0; i < pad.size() / 2; ++i) {
-    sizes[last - i] += pad[2 * i] + pad[2 * i + 1];
-    MSA_REQUIRE(sizes[last - i] >= 0, Runtime, "pad: the input size ",
-                input.size(static_cast<int64_t>(last - i)), ", plus negative padding ", pad[2 * i],
-                " and ", pad[2 * i + 1], ", resulted in a negative output size.");
-  }
-  Tensor out = ops::full(sizes, Scalar(value), input.dtype(), input.device());
-  Tensor from = input, to = out;
-  for (size_t i = 0; i < pad.size() / 2; ++i) {
-    const int64_t dim = static_cast<int64_t>(last - i), before = pad[2 * i],
-                  behind = pad[2 * i + 1];
-    const auto inner = [dim](const Tensor& t, int64_t front, int64_t back) {
-      return ops::slice(t, dim, front, std::max(front, t.size(dim) - back));
-    };
-    from = inner(from, std::max<int64_t>(0, -before), std::max<int64_t>(0, -behind));
-    to = inner(to, std::max<int64_t>(0, before), std::max<int64_t>(0, behind));
-  }
-  ops::copy_(to, from);
-  return out;
-}
 
 // Where element `at` of the padded dimension comes from; `at` is below 0 in front of the input.
 int64_t source(std::string_view mode, int64_t at, int64_t size) {
@@ -104,7 +81,7 @@ Tensor pad(const Tensor& input, const Dims& pad, std::string_view mode, OptFloat
               "pad: Padding length should be less than or equal to two times the input dimension, "
               "but padding length is ",
               pad.size(), " and the input has ", input.dim(), " dimensions.");
-  if (mode == "constant") return constant_pad(input, pad, value.value_or(0));
+  if (mode == "constant") return ops::constant_pad_nd(input, pad, Scalar(value.value_or(0)));
   MSA_REQUIRE(!value || *value == 0, Runtime, "pad: Padding mode \"", mode,
               "\" doesn't take in value argument.");
   const int64_t padded = static_cast<int64_t>(pad.size()) / 2;
@@ -132,7 +109,7 @@ Tensor im2col(const Tensor& input, const Dims& kernel_size, const Dims& dilation
   if (input.dim() == 3)
     return ops::squeeze_dim(
         ops::im2col(ops::unsqueeze(input, 0), kernel_size, dilation, padding, stride), 0);
-  Tensor t = constant_pad(input, {padding[1], padding[1], padding[0], padding[0]}, 0);
+  Tensor t = ops::constant_pad_nd(input, {padding[1], padding[1], padding[0], padding[0]});
   for (size_t d = 0; d < 2; ++d) {
     const int64_t dim = static_cast<int64_t>(d) + 2;
     MSA_REQUIRE(t.size(dim) >= window.reach(d), Runtime, "unfold: the windows reach over ",

@@ -23,7 +23,6 @@
 namespace msa::composed {
 namespace {
 
-Tensor number(double v) { return wrapped_number(Scalar(v)); }
 Tensor number(int64_t v) { return wrapped_number(Scalar(v)); }
 
 Scalar value_of(const Tensor& t) {
@@ -207,7 +206,8 @@ Tensor repeat_interleave_counts(const Tensor& repeats, OptInt output_size) {
   MSA_REQUIRE(!output_size || *output_size == total, Runtime,
               "allocated size does not match required size: ", output_size.value_or(0), ", ",
               total);
-  const Tensor counts = ops::to_device(ops::to_dtype(ops::contiguous(repeats), DType::I64), Device{});
+  const Tensor counts =
+      ops::contiguous(ops::to_device(ops::to_dtype(repeats, DType::I64), Device{}));
   const Tensor places = empty(Dims{total}, DType::I64);
   auto* to = places.data<int64_t>();
   for (int64_t i = 0; i < counts.numel(); ++i)
@@ -337,12 +337,7 @@ Tensor histc(const Tensor& input, int64_t bins, const Scalar& min, const Scalar&
               input.dtype(), "; convert with .float() first");
   Tensor x = ops::reshape(detach(input), {-1});
   auto [low, high] = limits("torch.histc", x, min.to_double(), max.to_double(), 1);
-  Tensor inside = ops::logical_and(ops::ge(x, number(low)), ops::le(x, number(high)));
-  Tensor steps = ops::mul(ops::sub(ops::masked_select(x, inside), number(low)), number(bins));
-  Tensor at = ops::floor(ops::div(steps, number(high - low)));
-  Tensor counts = ops::bincount(ops::to_dtype(ops::clamp_max(at, number(bins - 1)), DType::I64),
-                                Tensor(), bins);
-  return ops::to_dtype(counts, input.dtype());
+  return ops::_histc(x, bins, low, high);
 }
 
 namespace {
@@ -350,22 +345,15 @@ namespace {
 using Pair = std::tuple<Tensor, Tensor>;
 
 // Elements counted (or weighed) between edges; the last bin holds its upper edge too.
-Pair count_between(const Tensor& input, const Tensor& edges, const Tensor& weight, bool density) {
+Pair count_between(const Tensor& input, const Tensor& edges, const Tensor& weight, bool even,
+                   bool density) {
   MSA_REQUIRE(is_floating(input.dtype()), NotImplemented, "histogram: not implemented for ",
               input.dtype(), "; convert with .float() first");
   MSA_REQUIRE(!weight.defined() || weight.sizes() == input.sizes(), Runtime,
               "torch.histogram(): if weight tensor is provided it should have the same shape as "
               "the input tensor");
-  int64_t bins = edges.numel() - 1;
-  Tensor x = ops::reshape(detach(input), {-1}), top = ops::select(edges, 0, bins),
-         bottom = ops::select(edges, 0, 0);
-  Tensor inside = ops::logical_and(ops::ge(x, bottom), ops::le(x, top));
-  Tensor kept = ops::masked_select(x, inside);
-  Tensor at = ops::sub(ops::_searchsorted(edges, kept, Tensor(), true, false), number(int64_t{1}));
-  at = ops::clamp_max(at, number(bins - 1));
-  Tensor each = weight.defined() ? ops::masked_select(ops::reshape(detach(weight), {-1}), inside)
-                                 : ops::ones_like(kept);
-  Tensor hist = ops::scatter_add(ops::zeros({bins}, input.dtype()), 0, at, each);
+  const Tensor each = weight.defined() ? ops::reshape(detach(weight), {-1}) : weight;
+  Tensor hist = ops::_histogram(ops::reshape(detach(input), {-1}), edges, each, even);
   if (density) hist = ops::div(ops::div(hist, ops::sum(hist)), ops::diff(edges));
   return {hist, edges};
 }
@@ -381,7 +369,7 @@ Pair histogram_bins_tensor(const Tensor& input, const Tensor& bins, const Tensor
               "torch.histogram(): input tensor and bins tensors should have the same dtype, but "
               "got input with dtype ",
               input.dtype(), " and bins with dtype ", bins.dtype());
-  return count_between(input, detach(bins), weight, density);
+  return count_between(input, detach(bins), weight, false, density);
 }
 
 Pair histogram(const Tensor& input, int64_t bins, const OptFloats& range, const Tensor& weight,
@@ -397,7 +385,7 @@ Pair histogram(const Tensor& input, int64_t bins, const OptFloats& range, const 
   MSA_REQUIRE(low < high, Runtime, "torch.histogram(): min should not exceed max, but got min ",
               low, " max ", high);
   return count_between(input, ops::linspace(Scalar(low), Scalar(high), bins + 1, input.dtype()),
-                       weight, density);
+                       weight, true, density);
 }
 
 }  // namespace msa::composed

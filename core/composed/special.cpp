@@ -69,7 +69,8 @@ Tensor logit(const Tensor& input, OptFloat eps) {
   MSA_REQUIRE(!is_complex(input.dtype()), Runtime, "logit: not implemented for ", input.dtype());
   const Tensor x = inexact(input);
   if (!eps)
-    return ops::_logit(x, Scalar(0.0), Scalar(1.0), Scalar(std::numeric_limits<double>::quiet_NaN()));
+    return ops::_logit(x, Scalar(0.0), Scalar(1.0),
+                       Scalar(std::numeric_limits<double>::quiet_NaN()));
   return ops::_logit(x, Scalar(*eps), Scalar(1 - *eps), Scalar(0.0));
 }
 
@@ -117,7 +118,9 @@ bool allclose(const Tensor& input, const Tensor& other, double rtol, double atol
 // By growing pieces, so that tensors which differ early are told apart soon.
 bool equal(const Tensor& input, const Tensor& other) {
   if (input.sizes() != other.sizes()) return false;
-  const auto same = [](const Tensor& a, const Tensor& b) { return is_true(ops::all(ops::eq(a, b))); };
+  const auto same = [](const Tensor& a, const Tensor& b) {
+    return is_true(ops::all(ops::eq(a, b)));
+  };
   if (!input.is_contiguous() || !other.is_contiguous() || input.numel() < 4096)
     return same(input, other);
   const Tensor a = ops::view(input, {-1}), b = ops::view(other, {-1});

@@ -1,5 +1,6 @@
 // Rules of searches, counts and scatter reductions.
 #include "generated/rules_index.h"
+#include "generated/rules_place.h"
 #include "generated/rules_search.h"
 #include "generated/rules_special.h"
 
@@ -16,6 +17,12 @@ std::array<OutSpec, 2> frexp(const Tensor& input) {
 OutSpec searchsorted(const Tensor&, const Tensor& input, const Tensor&, bool, bool out_int32) {
   return {input.sizes(), out_int32 ? DType::I32 : DType::I64};
 }
+
+OutSpec histogram(const Tensor& input, const Tensor& edges, const Tensor&, bool) {
+  return {{edges.numel() - 1}, input.dtype()};
+}
+
+OutSpec histc(const Tensor& input, int64_t bins, double, double) { return {{bins}, input.dtype()}; }
 
 OutSpec logcumsumexp(const Tensor& input, int64_t dim) {
   wrap_dim(dim, input.dim());

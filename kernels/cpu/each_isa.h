@@ -9,8 +9,9 @@
 //   #endif
 //
 // is compiled without regard to floating-point exceptions, which nobody reads: rounding and chosen
-// branches become vectors. It may use what is in its own namespace, and outside it only plain functions and what isa.h names.
-// Baseline comes last: it is where MSA_LOOPS defines the chosen table.
+// branches become vectors. It may use what is in its own namespace, and outside it only plain
+// functions and what isa.h names. Baseline comes last: it is where MSA_LOOPS defines the chosen
+// table.
 #include <cmath>
 
 #include "kernels/cpu/isa.h"

@@ -1,5 +1,7 @@
-// The error function of float vectors; included after lanes.inl inside an instruction set's namespace. SLEEF's takes five
+// The error function of float vectors; included inside an instruction set's namespace. SLEEF's takes five
 // times as long. Polynomials fitted to erf(x)/x below 0.92 and to -log(erfc(x))/x above: 1.2 ulp at most.
+#include "kernels/cpu/lanes.inl"
+
 #ifndef MSA_ISA_IS_BASE
 template <int N>
 inline V<float> polynomial(const float (&coefficients)[N], V<float> x) {

@@ -6,10 +6,7 @@
 #define MSA_KERNEL_FILE "kernels/cpu/elementwise/activation.cpp"
 #include "kernels/cpu/each_isa.h"
 #else
-#include "kernels/cpu/lanes.inl"
-
 #include "kernels/cpu/erf.inl"
-
 using Signed = Join<SmallInts, Floats>;
 
 // --- piecewise linear
@@ -36,9 +33,8 @@ MSA_LOOPS(hardtanh_backward, Signed, []<class T>(const Scalar* params) {
   };
 })
 MSA_LOOPS(_hardshrink, Floats, []<class T>(const Scalar* params) {
-  return [limit = number<T>(params[0])](T x) -> T {
-    return (x >= -limit) & (x <= limit) ? T(0) : x;
-  };
+  return
+      [limit = number<T>(params[0])](T x) -> T { return (x >= -limit) & (x <= limit) ? T(0) : x; };
 })
 MSA_LOOPS(_softshrink, Floats, []<class T>(const Scalar* params) {
   return [limit = number<T>(params[0])](T x) -> T {
@@ -136,8 +132,8 @@ MSA_LOOPS(softplus_backward, Floats, []<class T>(const Scalar* params) {
 // params: alpha, scale, input_scale.
 MSA_LOOPS(elu, Floats, []<class T>(const Scalar* params) {
   T scale = number<T>(params[1]);
-  return [negative = number<T>(params[0]) * scale, scale, slope = number<T>(params[2])](
-             V<T> x) -> V<T> {
+  return [negative = number<T>(params[0]) * scale, scale,
+          slope = number<T>(params[2])](V<T> x) -> V<T> {
     if (!any_lane(x < T(0))) return x * scale;
     return x < T(0) ? negative * sleef::expm1(x * slope) : x * scale;
   };

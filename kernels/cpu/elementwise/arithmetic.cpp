@@ -53,8 +53,8 @@ MSA_LOOPS(_conj_physical, Complexes, []<class T>(const Scalar*) {
 // -----------------------------------------------------------------------
 #include "kernels/cpu/lanes.inl"
 
-// C's fmod. While the quotient fits the mantissa it is at most one off, and a fused multiply-add gives
-// the rest exactly; where it does not, all lanes go to the C library.
+// C's fmod. While the quotient fits the mantissa it is at most one off, and a fused multiply-add
+// gives the rest exactly; where it does not, all lanes go to the C library.
 template <class T>
 inline V<T> rest_toward_zero(V<T> a, V<T> b) {
 #ifndef MSA_ISA_IS_BASE

@@ -77,7 +77,8 @@ double trigamma(double x) {
   double r = 1 / (x * x);
   double series =
       1.0 / 6 -
-      r * (1.0 / 30 - r * (1.0 / 42 - r * (1.0 / 30 - r * (5.0 / 66 - r * (691.0 / 2730 - r * (7.0 / 6))))));
+      r * (1.0 / 30 -
+           r * (1.0 / 42 - r * (1.0 / 30 - r * (5.0 / 66 - r * (691.0 / 2730 - r * (7.0 / 6))))));
   return shift + 1 / x + r / 2 + r * series / x;
 }
 

@@ -7,10 +7,7 @@
 #define MSA_KERNEL_FILE "kernels/cpu/elementwise/math.cpp"
 #include "kernels/cpu/each_isa.h"
 #else
-#include "kernels/cpu/lanes.inl"
-
 #include "kernels/cpu/erf.inl"
-
 // --- one function for both kinds
 // ------------------------------------------------------------------
 #define MSA_MATH(name)                                      \

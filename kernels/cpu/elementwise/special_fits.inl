@@ -1,5 +1,5 @@
-// Chebyshev series of special functions' smooth parts, made by scripts/fit_special.py; included inside
-// an instruction set's namespace.
+// Chebyshev series of special functions' smooth parts, made by scripts/fit_special.py;
+// included inside an instruction set's namespace.
 // erfinv(x) / x in w = -log(1 - x^2)
 constexpr double kInverseErf0[] = {  // on [0, 6.25]
     1.6304220989459325, 7.31567445674225744e-1, -2.12350321425045857e-2, -6.58088754244946312e-3,

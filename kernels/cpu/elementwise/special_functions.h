@@ -13,7 +13,7 @@ double lower_gamma(double a, double x);  // regularized, P(a, x)
 double upper_gamma(double a, double x);  // regularized, Q(a, x)
 
 // The error function's relatives.
-double scaled_erfc(double x);     // exp(x^2) erfc(x)
+double scaled_erfc(double x);  // exp(x^2) erfc(x)
 double log_normal_cdf(double x);
 
 double airy_ai(double x);

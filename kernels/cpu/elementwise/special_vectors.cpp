@@ -6,9 +6,8 @@
 #define MSA_KERNEL_FILE "kernels/cpu/elementwise/special_vectors.cpp"
 #include "kernels/cpu/each_isa.h"
 #else
-#include "kernels/cpu/lanes.inl"
-
 #include "kernels/cpu/elementwise/special_fits.inl"
+#include "kernels/cpu/lanes.inl"
 
 using D = V<double>;
 constexpr double kNan = __builtin_nan(""), kInf = __builtin_inf();
@@ -59,8 +58,8 @@ inline V<T> in_double(F fn, V<T> x) {
     return x;
   }
 }
-#define MSA_IN_DOUBLE(name, function)                                                     \
-  MSA_LOOPS(name, Floats, []<class T>(const Scalar*) {                                    \
+#define MSA_IN_DOUBLE(name, function)                                                    \
+  MSA_LOOPS(name, Floats, []<class T>(const Scalar*) {                                   \
     return [](V<T> x) -> V<T> { return in_double<T>([](D v) { return function; }, x); }; \
   })
 
@@ -125,7 +124,8 @@ inline D near_k0(D x) {
 template <class T>
 inline D near_k1(D x) {
   const D q = x * x;
-  return chebyshev<T>(kK1Near, 0, 4, q) / x + sleef::log(x * 0.5) * x * chebyshev<T>(kI1Small, 0, 4, q);
+  return chebyshev<T>(kK1Near, 0, 4, q) / x +
+         sleef::log(x * 0.5) * x * chebyshev<T>(kI1Small, 0, 4, q);
 }
 template <class T>
 inline D far_k(int order, D x) {
@@ -136,7 +136,8 @@ template <class T, int Order, bool Scaled>
 inline D bessel_k(D x) {
   const D near = Order ? near_k1<T>(x) : near_k0<T>(x), grown = sleef::exp(Scaled ? x : -x);
   D out = Scaled ? near * grown : near;
-  if (any_lane(x > 2.0)) out = x > 2.0 ? (Scaled ? far_k<T>(Order, x) : far_k<T>(Order, x) * grown) : out;
+  if (any_lane(x > 2.0))
+    out = x > 2.0 ? (Scaled ? far_k<T>(Order, x) : far_k<T>(Order, x) * grown) : out;
   return x > 0.0 ? out : x == 0.0 ? splat(kInf) : splat(kNan);
 }
 MSA_IN_DOUBLE(modified_bessel_k0, (bessel_k<T, 0, false>(v)))
@@ -155,8 +156,8 @@ MSA_LOOPS(logaddexp2, Floats, []<class T>(const Scalar*) {
 
 MSA_LOOPS(_logit, Floats, []<class T>(const Scalar* params) {
   const T outside = number<T>(params[2]);
-  return [low = number<T>(params[0]), high = number<T>(params[1]), clamps = outside == outside](
-             V<T> x) -> V<T> {
+  return [low = number<T>(params[0]), high = number<T>(params[1]),
+          clamps = outside == outside](V<T> x) -> V<T> {
     if (clamps) x = x < low ? splat(low) : x > high ? splat(high) : x;
     return sleef::log(x / (T(1) - x));
   };
@@ -171,12 +172,11 @@ MSA_LOOPS(_logit_slope, Floats, []<class T>(const Scalar* params) {
 
 // --- on the bits
 // ----------------------------------------------------------------------------------
-MSA_LOOPS(copysign, Floats, []<class T>(const Scalar*) {
-  return [](T x, T y) -> T { return with_sign(x, y); };
-})
+MSA_LOOPS(copysign, Floats,
+          []<class T>(const Scalar*) { return [](T x, T y) -> T { return with_sign(x, y); }; })
 MSA_LOOPS(_nan_to_num, Floats, []<class T>(const Scalar* params) {
-  return [nan = number<T>(params[0]), high = number<T>(params[1]), low = number<T>(params[2])](
-             T x) -> T {
+  return [nan = number<T>(params[0]), high = number<T>(params[1]),
+          low = number<T>(params[2])](T x) -> T {
     const T bounded = x == T(kInf) ? high : x == T(-kInf) ? low : x;
     return x != x ? nan : bounded;
   };

@@ -36,7 +36,8 @@ inline Coordinate<T> reflected(Coordinate<T> c, int64_t size, bool align_corners
   return odd ? Coordinate<T>{span - extra + low, -slope} : Coordinate<T>{extra + low, slope};
 }
 
-// From [-1, 1] to elements, then into the image as the border says; what is not finite falls outside.
+// From [-1, 1] to elements, then into the image as the border says; what is not finite falls
+// outside.
 template <class T>
 inline Coordinate<T> coordinate(T g, int64_t size, const GridShape& s) {
   const T n = T(size);
@@ -44,7 +45,7 @@ inline Coordinate<T> coordinate(T g, int64_t size, const GridShape& s) {
                                     : Coordinate<T>{((g + 1) * n - 1) * T(0.5), n / 2};
   if (s.border == kGridReflection) c = reflected(c, size, s.align_corners);
   if (s.border != kGridZeros) {
-    if (c.at <= 0) c = {T(0), T(0)};
+    if (!(c.at > 0)) c = {T(0), T(0)};  // NaN too
     if (c.at >= n - 1) c = {n - 1, T(0)};
   }
   return magnitude(c.at) < T(__builtin_inf()) ? c : Coordinate<T>{T(-100), T(0)};

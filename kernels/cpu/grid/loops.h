@@ -1,4 +1,5 @@
-// Reading images at real-valued places, and the gradients; compiled for each instruction set in loops.cpp.
+// Reading images at real-valued places, and the gradients; compiled for each instruction set in
+// loops.cpp.
 #pragma once
 #include <cstdint>
 

@@ -140,8 +140,8 @@ void add_places(const Places& p, const Tensor& indexed, const Tensor& other, con
   cpu::for_dtype(indexed.dtype(), [&]<class T>(T) {
     T factor = alpha.to<T>();
     if (width == 1 && factor == T(1))
-      return for_rows(p, static_cast<char*>(indexed.data()), static_cast<char*>(other.data()), false,
-                      [](char* x, char* y) {
+      return for_rows(p, static_cast<char*>(indexed.data()), static_cast<char*>(other.data()),
+                      false, [](char* x, char* y) {
                         auto* sum = reinterpret_cast<T*>(x);
                         *sum = cpu::add_element(*sum, *reinterpret_cast<T*>(y));
                       });
@@ -215,15 +215,17 @@ Slices slices_along(const Tensor& t, int64_t dim, const Tensor& index) {
   return s;
 }
 
-void check_places(const int64_t* at, const Slices& s) {
+// PyTorch's kind of error differs with the dimension.
+void check_places(const int64_t* at, const Slices& s, ErrorKind kind) {
   for (int64_t j = 0; j < s.picked; ++j)
-    MSA_REQUIRE(at[j] >= 0 && at[j] < s.n, Index, "index ", at[j],
-                " is out of bounds for a dimension of size ", s.n);
+    if (at[j] < 0 || at[j] >= s.n)
+      fail(kind, "index ", at[j], " is out of bounds for a dimension of size ", s.n);
 }
 
 // f(from, to) for each picked slice; the indices have been checked.
 template <class F>
-void each_slice(const Slices& s, const int64_t* index, const char* in, char* out, int64_t item, F f) {
+void each_slice(const Slices& s, const int64_t* index, const char* in, char* out, int64_t item,
+                F f) {
   const int64_t bytes = s.inner * item;
   const Unlocked unlocked(s.outer * s.picked * s.inner >= cpu::kGrain);
   cpu::parallel(s.outer * s.picked, std::max<int64_t>(1, cpu::kGrain / 2 / s.inner),
@@ -233,15 +235,17 @@ void each_slice(const Slices& s, const int64_t* index, const char* in, char* out
                     const int64_t last = std::min(first + end - at, s.picked);
                     const char* from = in + o * s.n * bytes;
                     char* to = out + at * bytes;
-                    for (int64_t j = first; j < last; ++j, to += bytes) f(from + index[j] * bytes, to);
+                    for (int64_t j = first; j < last; ++j, to += bytes)
+                      f(from + index[j] * bytes, to);
                     at += last - first;
                   }
                 });
 }
 
-void pick_slices(const Slices& s, const Tensor& index, const Tensor& in, const Tensor& out) {
+void pick_slices(const Slices& s, const Tensor& index, const Tensor& in, const Tensor& out,
+                 ErrorKind kind) {
   const auto* at = index.data<int64_t>();
-  check_places(at, s);
+  check_places(at, s, kind);
   const auto item = static_cast<int64_t>(in.item_bytes());
   const auto bytes = static_cast<size_t>(s.inner * item);
   const char* from = in.data<char>();
@@ -255,8 +259,8 @@ void pick_slices(const Slices& s, const Tensor& index, const Tensor& in, const T
   });
 }
 
-// Adds dense slices of one or few elements in order; false where this does not fit, or the slices are
-// wide, which whole rows at a time serve better.
+// Adds dense slices of one or few elements in order; false where this does not fit, or the slices
+// are wide, which whole rows at a time serve better.
 bool add_slices(const Tensor& out, int64_t dim, const Tensor& given, const Tensor& source,
                 const Scalar& alpha) {
   if (out.dim() == 0 || given.dim() > 1 || source.dtype() != out.dtype() || !out.is_contiguous() ||
@@ -268,7 +272,7 @@ bool add_slices(const Tensor& out, int64_t dim, const Tensor& given, const Tenso
   if (s.inner >= 8 || source.sizes() != fitting) return false;
   const Tensor index = cpu::contiguous(given, DType::I64);
   const auto* at = index.data<int64_t>();
-  check_places(at, s);
+  check_places(at, s, out.dim() == 1 ? ErrorKind::Index : ErrorKind::Runtime);
   cpu::for_dtype(out.dtype(), [&]<class T>(T) {
     const T* from = source.data<T>();
     T* to = out.data<T>();
@@ -292,7 +296,7 @@ void index_select(const Tensor& input, int64_t dim, const Tensor& index, Tensor&
   if (input.dim() > 0 && input.is_contiguous() && out0.is_contiguous() && out0.numel() > 0 &&
       out0.dtype() == input.dtype()) {
     return pick_slices(slices_along(input, dim, index), cpu::contiguous(index, DType::I64), input,
-                       out0);
+                       out0, wrap_dim(dim, input.dim()) ? ErrorKind::Runtime : ErrorKind::Index);
   }
   read(as_vector(input), along(wrap_dim(dim, input.dim()), as_vector(index)), as_vector(out0),
        Negative::Refused);

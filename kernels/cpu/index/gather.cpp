@@ -22,7 +22,8 @@ struct Rows {
     shared = index.size() > 1;
     for (size_t r = 1; shared && r < index.size(); ++r) {
       const int64_t step = static_cast<int64_t>(r) * item;
-      shared = index[r] == index[0] && indexed[r] == indexed[0] + step && other[r] == other[0] + step;
+      shared =
+          index[r] == index[0] && indexed[r] == indexed[0] + step && other[r] == other[0] + step;
     }
   }
 };
@@ -54,9 +55,9 @@ Rows find_rows(const Tensor& indexed, const Tensor& index, const Tensor& other, 
 // Whether threads may share out a row too: reading may go in any order, writing may not.
 enum class Order { Kept, Free };
 
-// One thread's part: rows [begin, end), places [from, to) in each. Where the index is not dense along
-// `dim` its neighbours belong to other rows: blocks of rows then go side by side. Returns false, with
-// the index in `wrong`, at the first one that is out of bounds.
+// One thread's part: rows [begin, end), places [from, to) in each. Where the index is not dense
+// along `dim` its neighbours belong to other rows: blocks of rows then go side by side. Returns
+// false, with the index in `wrong`, at the first one that is out of bounds.
 template <class T, class F>
 bool run_rows(const Rows& rows, const char* all, char* x, char* o, std::array<int64_t, 4> part,
               int64_t& wrong, const F& f) {
@@ -65,8 +66,7 @@ bool run_rows(const Rows& rows, const char* all, char* x, char* o, std::array<in
   const int64_t block = across ? 512 : 1;
   const auto one = [&](int64_t r, int64_t j) {
     const auto row = static_cast<size_t>(r);
-    const int64_t i =
-        reinterpret_cast<const int64_t*>(all + rows.index[row])[j * rows.index_step];
+    const int64_t i = reinterpret_cast<const int64_t*>(all + rows.index[row])[j * rows.index_step];
     if (static_cast<uint64_t>(i) >= static_cast<uint64_t>(rows.n)) {
       wrong = i;
       return false;
@@ -150,8 +150,8 @@ auto compared(T value) {
 void gather(const Tensor& input, int64_t dim, const Tensor& index, bool, Tensor& out0) {
   if (index.numel() == 0) return;
   cpu::for_item_type(input.item_bytes(), [&]<class T>(T) {
-    for_elements<T>("gather", input, dim, index, out0, [](T& from, T& to) { to = from; },
-                    Order::Free);
+    for_elements<T>(
+        "gather", input, dim, index, out0, [](T& from, T& to) { to = from; }, Order::Free);
   });
 }
 

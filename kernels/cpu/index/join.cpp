@@ -75,10 +75,12 @@ Tensor find_nonzero(const Tensor& dense) {
   const int64_t total = dense.numel();
   if (dense.dim() == 0 || total == 0) {
     const int64_t found = total ? is_nonzero(*data) : 0;
-    return empty(Dims{found, dense.dim()}, DType::I64);
+    const Tensor none = empty(Dims{dense.dim(), found}, DType::I64);
+    return alias(none, layouts::transpose(none.layout(), 0, 1));
   }
   const Lines lines{total / dense.sizes().back(), dense.sizes().back()};
-  const int64_t shares = total < cpu::kGrain ? 1 : std::min<int64_t>(4 * cpu::get_num_threads(), lines.count);
+  const int64_t shares =
+      total < cpu::kGrain ? 1 : std::min<int64_t>(4 * cpu::get_num_threads(), lines.count);
   std::vector<int64_t> starts(static_cast<size_t>(shares) + 1);
   const auto share = [&](int64_t s) { return lines.count * s / shares; };
   cpu::parallel(shares, 1, [&](int64_t begin, int64_t end) {
@@ -93,7 +95,8 @@ Tensor find_nonzero(const Tensor& dense) {
   const DimsView sizes = dense.sizes();
   cpu::parallel(shares, 1, [&](int64_t begin, int64_t end) {
     for (int64_t s = begin; s < end; ++s)
-      write_places(data, sizes, lines, share(s), share(s + 1), starts[static_cast<size_t>(s)], n, to);
+      write_places(data, sizes, lines, share(s), share(s + 1), starts[static_cast<size_t>(s)], n,
+                   to);
   });
   return alias(places, layouts::transpose(places.layout(), 0, 1));
 }

@@ -16,9 +16,8 @@ MSA_LOOPS(_huber, Floats, []<class T>(const Scalar* params) {
     return z <= delta ? T(0.5) * z * z : delta * (z - T(0.5) * delta);
   };
 })
-MSA_LOOPS(_clipped_difference, Floats, []<class T>(const Scalar* params) {
-  return [limit = number<T>(params[0])](T grad, T x, T target) -> T {
-    const T apart = x - target;
+MSA_LOOPS(_clipped_product, Floats, []<class T>(const Scalar* params) {
+  return [limit = number<T>(params[0])](T grad, T apart) -> T {
     return grad * (apart < -limit ? -limit : apart > limit ? limit : apart);
   };
 })

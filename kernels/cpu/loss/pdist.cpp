@@ -49,11 +49,11 @@ namespace {
 using cpu::pair_loops;
 
 cpu::Norm norm_of(double p) {
-  return p == 0         ? cpu::Norm::Count
-         : p == 1       ? cpu::Norm::Sum
-         : p == 2       ? cpu::Norm::Euclid
+  return p == 0          ? cpu::Norm::Count
+         : p == 1        ? cpu::Norm::Sum
+         : p == 2        ? cpu::Norm::Euclid
          : std::isinf(p) ? cpu::Norm::Largest
-                        : cpu::Norm::Power;
+                         : cpu::Norm::Power;
 }
 
 template <class T>
@@ -192,8 +192,7 @@ void backward(const PairRows<T>& r, const T* grad, const T* distances, int64_t b
       return run([](T d, T g, T far) { return magnitude(d) == far ? sign_of(d) * g : T(0); });
     case Norm::Power:
       return run([p](T d, T g, T far) {
-        return far == 0 || d == 0 ? T(0)
-                                  : sign_of(d) * power(magnitude(d) / far, p - 1) * g;
+        return far == 0 || d == 0 ? T(0) : sign_of(d) * power(magnitude(d) / far, p - 1) * g;
       });
   }
 }

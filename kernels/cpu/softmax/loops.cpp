@@ -96,7 +96,8 @@ inline void log_backward_row(const T* grad, const T* y, T* out, int64_t n) {
 }
 
 // --- columns ------------------------------------------------------------------------------------
-// Columns side by side, read a row at a time: a column alone would touch a cache line for each element.
+// Columns side by side, read a row at a time: a column alone would touch a cache line for each
+// element.
 constexpr int64_t kColumns = 512;
 template <class T>
 struct Columns {
@@ -118,7 +119,8 @@ struct Columns {
   void largest(const T* x, T* most) const {
     across([&](int64_t c, int lanes) { store_lanes(most + c, load_lanes(x + c, lanes), lanes); });
     rows([&](int64_t at, int64_t c, int lanes) {
-      store_lanes(most + c, larger<T>(load_lanes(x + at, lanes), load_lanes(most + c, lanes)), lanes);
+      store_lanes(most + c, larger<T>(load_lanes(x + at, lanes), load_lanes(most + c, lanes)),
+                  lanes);
     });
   }
   static void add(T* sums, int64_t c, V<T> v, int lanes) {
@@ -154,8 +156,10 @@ inline void log_columns(const Columns<T>& b, const T* x, T* y) {
     store_lanes(sum + c, sleef::log(load_lanes(sum + c, lanes)), lanes);
   });
   b.rows([&](int64_t at, int64_t c, int lanes) {
-    store_lanes(y + at,
-                load_lanes(x + at, lanes) - load_lanes(most + c, lanes) - load_lanes(sum + c, lanes), lanes);
+    store_lanes(
+        y + at,
+        load_lanes(x + at, lanes) - load_lanes(most + c, lanes) - load_lanes(sum + c, lanes),
+        lanes);
   });
 }
 
@@ -167,8 +171,10 @@ inline void backward_columns(const Columns<T>& b, const T* grad, const T* y, T* 
     b.add(sum, c, load_lanes(grad + at, lanes) * load_lanes(y + at, lanes), lanes);
   });
   b.rows([&](int64_t at, int64_t c, int lanes) {
-    store_lanes(out + at,
-                (load_lanes(grad + at, lanes) - load_lanes(sum + c, lanes)) * load_lanes(y + at, lanes), lanes);
+    store_lanes(
+        out + at,
+        (load_lanes(grad + at, lanes) - load_lanes(sum + c, lanes)) * load_lanes(y + at, lanes),
+        lanes);
   });
 }
 
@@ -176,7 +182,9 @@ template <class T>
 inline void log_backward_columns(const Columns<T>& b, const T* grad, const T* y, T* out) {
   T sum[kColumns];
   b.start(sum, 0);
-  b.rows([&](int64_t at, int64_t c, int lanes) { b.add(sum, c, load_lanes(grad + at, lanes), lanes); });
+  b.rows([&](int64_t at, int64_t c, int lanes) {
+    b.add(sum, c, load_lanes(grad + at, lanes), lanes);
+  });
   b.rows([&](int64_t at, int64_t c, int lanes) {
     store_lanes(out + at,
                 load_lanes(grad + at, lanes) -

@@ -5,8 +5,8 @@
 
 namespace msa::cpu {
 
-// `outer` blocks of n values `inner` apart; with inner == 1 the values lie side by side. Of wider ones
-// columns [first_column, last_column) are worked on.
+// `outer` blocks of n values `inner` apart; with inner == 1 the values lie side by side. Of wider
+// ones columns [first_column, last_column) are worked on.
 template <class T>
 struct SoftmaxBlocks {
   int64_t outer, n, inner;

@@ -26,10 +26,12 @@ void run(LoopMember<T> loop, const Tensor& first, const Tensor* second, int64_t 
   const Unlocked unlocked(first.numel() >= cpu::kGrain);
   all.last_column = all.inner;
   const int64_t block = all.n * all.inner;
-  if (all.outer < cpu::get_num_threads() && all.inner > 1) {  // too few blocks: columns are shared out
+  if (all.outer < cpu::get_num_threads() &&
+      all.inner > 1) {  // too few blocks: columns are shared out
     constexpr int64_t kWide = 16;
     const int64_t strips = (all.inner + kWide - 1) / kWide;
-    return cpu::parallel(strips, std::max<int64_t>(1, cpu::kGrain / 8 / (all.outer * all.n * kWide)),
+    return cpu::parallel(strips,
+                         std::max<int64_t>(1, cpu::kGrain / 8 / (all.outer * all.n * kWide)),
                          [&](int64_t begin, int64_t end) {
                            cpu::SoftmaxBlocks<T> part = all;
                            part.first_column = begin * kWide;
