@@ -162,6 +162,11 @@ inline void widen(float* out, const f16* in) {
   _mm512_storeu_ps(
       out, _mm512_maskz_cvtph_ps(all, _mm256_loadu_si256(reinterpret_cast<const __m256i*>(in))));
 }
+inline void widen(float* out, const bf16* in) {
+  const __m512i bits =
+      _mm512_maskz_cvtepu16_epi32(all, _mm256_loadu_si256(reinterpret_cast<const __m256i*>(in)));
+  _mm512_storeu_si512(out, _mm512_maskz_slli_epi32(all, bits, 16));
+}
 inline void narrow(f16* out, const float* in) {
   _mm256_storeu_si256(reinterpret_cast<__m256i*>(out),
                       _mm512_maskz_cvtps_ph(all, _mm512_loadu_ps(in), 0));
@@ -169,6 +174,10 @@ inline void narrow(f16* out, const float* in) {
 #else
 inline void widen(float* out, const f16* in) {
   _mm256_storeu_ps(out, _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(in))));
+}
+inline void widen(float* out, const bf16* in) {
+  const __m256i bits = _mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(in)));
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(out), _mm256_slli_epi32(bits, 16));
 }
 inline void narrow(f16* out, const float* in) {
   _mm_storeu_si128(reinterpret_cast<__m128i*>(out), _mm256_cvtps_ph(_mm256_loadu_ps(in), 0));
@@ -197,6 +206,11 @@ void cast_float_f16(char* const* data, const int64_t* strides, int64_t inner, in
   cast_vectors<float, f16>(data, strides, inner, outer,
                            [](float* out, const f16* in) { widen(out, in); });
 }
+void cast_float_bf16(char* const* data, const int64_t* strides, int64_t inner, int64_t outer,
+                     const Scalar*) {
+  cast_vectors<float, bf16>(data, strides, inner, outer,
+                            [](float* out, const bf16* in) { widen(out, in); });
+}
 void cast_f16_float(char* const* data, const int64_t* strides, int64_t inner, int64_t outer,
                     const Scalar*) {
   cast_vectors<f16, float>(data, strides, inner, outer,
@@ -220,6 +234,7 @@ constexpr CastTable make_common_casts() {
 #ifndef MSA_ISA_IS_BASE
   table.loops[index_of<float>()][index_of<f16>()] = &cast_float_f16;
   table.loops[index_of<f16>()][index_of<float>()] = &cast_f16_float;
+  table.loops[index_of<float>()][index_of<bf16>()] = &cast_float_bf16;
 #endif
   return table;
 }

@@ -86,21 +86,21 @@ MSA_LOOPS(signbit, Ordered, []<class T>(const Scalar*) {
 // --------------------------
 template <class T>
 inline T larger(T a, T b) {
-  return a > b || a != a ? a : b;
+  return (a > b) | (a != a) ? a : b;
 }
 template <class T>
 inline T smaller(T a, T b) {
-  return a < b || a != a ? a : b;
+  return (a < b) | (a != a) ? a : b;
 }
 MSA_LOOPS(maximum, Ordered,
           []<class T>(const Scalar*) { return [](T a, T b) -> T { return larger(a, b); }; })
 MSA_LOOPS(minimum, Ordered,
           []<class T>(const Scalar*) { return [](T a, T b) -> T { return smaller(a, b); }; })
 MSA_LOOPS(fmax, Ordered, []<class T>(const Scalar*) {
-  return [](T a, T b) -> T { return a >= b || b != b ? a : b; };
+  return [](T a, T b) -> T { return (a >= b) | (b != b) ? a : b; };
 })
 MSA_LOOPS(fmin, Ordered, []<class T>(const Scalar*) {
-  return [](T a, T b) -> T { return a <= b || b != b ? a : b; };
+  return [](T a, T b) -> T { return (a <= b) | (b != b) ? a : b; };
 })
 MSA_LOOPS(clamp_min, Ordered,
           []<class T>(const Scalar*) { return [](T a, T low) -> T { return larger(a, low); }; })

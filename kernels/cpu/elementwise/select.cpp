@@ -44,6 +44,13 @@ void masked_fill(const Tensor& input, const Tensor& mask, const Tensor& value, T
 
 using Sizes = Types<uint8_t, uint16_t, uint32_t, uint64_t, Cx<double> >;
 MSA_LOOPS(select, Sizes, []<class T>(const Scalar*) {
-  return [](bool condition, T yes, T no) -> T { return condition ? yes : no; };
+  if constexpr (kIsComplex<T>) {
+    return [](bool condition, T yes, T no) -> T { return condition ? yes : no; };
+  } else {  // by masks: no branch that data at random would mislead
+    return [](bool condition, T yes, T no) -> T {
+      const T mask = static_cast<T>(T(0) - T(condition));
+      return static_cast<T>((yes & mask) | (no & static_cast<T>(~mask)));
+    };
+  }
 })
 #endif
