@@ -86,21 +86,29 @@ MSA_LOOPS(signbit, Ordered, []<class T>(const Scalar*) {
 // --------------------------
 template <class T>
 inline T larger(T a, T b) {
-  return (a > b) | (a != a) ? a : b;
+  const T most = a > b ? a : b;  // chosen twice: GCC makes no vectors of `|` between comparisons
+  return a != a ? a : most;
 }
 template <class T>
 inline T smaller(T a, T b) {
-  return (a < b) | (a != a) ? a : b;
+  const T least = a < b ? a : b;
+  return a != a ? a : least;
 }
 MSA_LOOPS(maximum, Ordered,
           []<class T>(const Scalar*) { return [](T a, T b) -> T { return larger(a, b); }; })
 MSA_LOOPS(minimum, Ordered,
           []<class T>(const Scalar*) { return [](T a, T b) -> T { return smaller(a, b); }; })
 MSA_LOOPS(fmax, Ordered, []<class T>(const Scalar*) {
-  return [](T a, T b) -> T { return (a >= b) | (b != b) ? a : b; };
+  return [](T a, T b) -> T {
+    const T most = a >= b ? a : b;
+    return b != b ? a : most;
+  };
 })
 MSA_LOOPS(fmin, Ordered, []<class T>(const Scalar*) {
-  return [](T a, T b) -> T { return (a <= b) | (b != b) ? a : b; };
+  return [](T a, T b) -> T {
+    const T least = a <= b ? a : b;
+    return b != b ? a : least;
+  };
 })
 MSA_LOOPS(clamp_min, Ordered,
           []<class T>(const Scalar*) { return [](T a, T low) -> T { return larger(a, low); }; })

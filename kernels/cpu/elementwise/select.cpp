@@ -47,7 +47,7 @@ MSA_LOOPS(select, Sizes, []<class T>(const Scalar*) {
   if constexpr (kIsComplex<T>) {
     return [](bool condition, T yes, T no) -> T { return condition ? yes : no; };
   } else {  // by masks: no branch that data at random would mislead
-    return [](bool condition, T yes, T no) -> T {
+    return [](uint8_t condition, T yes, T no) -> T {  // bool's conversion makes no vectors
       const T mask = static_cast<T>(T(0) - T(condition));
       return static_cast<T>((yes & mask) | (no & static_cast<T>(~mask)));
     };

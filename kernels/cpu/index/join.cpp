@@ -75,8 +75,8 @@ Tensor find_nonzero(const Tensor& dense) {
   const int64_t total = dense.numel();
   if (dense.dim() == 0 || total == 0) {
     const int64_t found = total ? is_nonzero(*data) : 0;
-    const Tensor none = empty(Dims{dense.dim(), found}, DType::I64);
-    return alias(none, layouts::transpose(none.layout(), 0, 1));
+    const Tensor none = empty(Dims{found, dense.dim()}, DType::I64);
+    return alias(none, {{found, dense.dim()}, {1, found}, 0});
   }
   const Lines lines{total / dense.sizes().back(), dense.sizes().back()};
   const int64_t shares =
