@@ -65,6 +65,7 @@ FORWARD = {
     "binary_cross_entropy": lambda t, i: t.nn.functional.binary_cross_entropy(
         i.u, i.u.flip(0), reduction="none"
     ),
+    "batch_norm": lambda t, i: t.nn.functional.batch_norm(i.b, None, None, i.x[:20], i.v[:20], True),
     "number_first": lambda t, i: 0.3 * i.v,
 }
 
@@ -95,6 +96,14 @@ GRADIENTS = {
     "conv2d_of_images": lambda t, i: t.nn.functional.conv2d(i.b.view(3, 1, 20, 20), i.weight[:, :1]),
     "mse_loss": lambda t, i: t.nn.functional.mse_loss(i.m[:5], i.m[5:10]),
     "binary_cross_entropy": lambda t, i: t.nn.functional.binary_cross_entropy(i.u, i.u.detach().flip(0)),
+    "binary_cross_entropy_with_logits": lambda t, i: t.nn.functional.binary_cross_entropy_with_logits(
+        i.v, i.u
+    ),
+    "layer_norm": lambda t, i: t.nn.functional.layer_norm(i.m, (20,)),
+    "max_pool2d": lambda t, i: t.nn.functional.max_pool2d(i.image, 3, 1),
+    "embedding": lambda t, i: t.nn.functional.embedding(t.arange(60) % 3, i.m),
+    "pad_by_the_edge": lambda t, i: t.nn.functional.pad(i.image, (2, 3, 1, 2), mode="replicate"),
+    "pad_by_reflection": lambda t, i: t.nn.functional.pad(i.image, (2, 3, 1, 2), mode="reflect"),
     "unfold": lambda t, i: i.v.unfold(0, 3, 1),
     "index_select": lambda t, i: t.index_select(i.m, 1, t.tensor([2, 1, 2, 2])),
     "avg_pool2d": lambda t, i: t.nn.functional.avg_pool2d(i.image, 3, 1, 1),

@@ -134,6 +134,11 @@ Tensor mse_backward(const Tensor& grad, const Tensor& input, const Tensor& targe
                     int64_t reduction);
 Tensor bce_backward(const Tensor& grad, const Tensor& input, const Tensor& target,
                     const Tensor& weight, int64_t reduction);
+Tensor bce_with_logits_backward(const Tensor& grad, const Tensor& input, const Tensor& target,
+                                const Tensor& weight, const Tensor& pos_weight, int64_t reduction);
+Tensor bce_with_logits_target_backward(const Tensor& grad, const Tensor& input,
+                                       const Tensor& weight, const Tensor& pos_weight,
+                                       int64_t reduction);
 Tensor bce_target_backward(const Tensor& grad, const Tensor& input, const Tensor& weight,
                            int64_t reduction);
 Tensor embedding_double_backward(const Tensor& grad, const Tensor& indices, int64_t padding_idx,

@@ -1,6 +1,8 @@
 // Gradients of losses, scaled where PyTorch scales them: half types show the difference.
 #include "core/autograd/formulas.h"
+#include "generated/ops_activation.h"
 #include "generated/ops_elementwise.h"
+#include "generated/ops_math.h"
 #include "generated/ops_nn.h"
 #include "generated/ops_special.h"
 
@@ -35,6 +37,23 @@ Tensor bce_backward(const Tensor& grad, const Tensor& input, const Tensor& targe
 Tensor bce_target_backward(const Tensor& grad, const Tensor& input, const Tensor& weight,
                            int64_t reduction) {
   return weighed(ops::mul(ops::neg(ops::logit(input)), grad), weight, reduction);
+}
+
+Tensor bce_with_logits_backward(const Tensor& grad, const Tensor& input, const Tensor& target,
+                                const Tensor& weight, const Tensor& pos_weight, int64_t reduction) {
+  const Tensor s = ops::sigmoid(input);
+  if (!pos_weight.defined()) return weighed(ops::mul(ops::sub(s, target), grad), weight, reduction);
+  const Tensor t = ops::mul(pos_weight, target);
+  const Tensor slope = ops::sub(ops::mul(ops::sub(ops::add(t, number(1)), target), s), t);
+  return weighed(ops::mul(slope, grad), weight, reduction);
+}
+Tensor bce_with_logits_target_backward(const Tensor& grad, const Tensor& input,
+                                       const Tensor& weight, const Tensor& pos_weight,
+                                       int64_t reduction) {
+  const Tensor slope = pos_weight.defined() ? ops::sub(ops::logsigmoid(ops::neg(input)),
+                                                       ops::mul(pos_weight, ops::logsigmoid(input)))
+                                            : ops::neg(input);
+  return weighed(ops::mul(slope, grad), weight, reduction);
 }
 
 }  // namespace msa::formulas

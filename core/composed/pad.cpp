@@ -34,22 +34,45 @@ void check(std::string_view mode, const Dims& sizes, int64_t size, int64_t befor
               " is too small for the padding (", before, ", ", behind, ").");
 }
 
+// By reflection or the edge: each element of the padded dimensions by its place in them. All at
+// once, so that a gradient adds up in the order of the result.
 Tensor mirrored_pad(const Tensor& input, const Dims& pad, std::string_view mode) {
+  std::vector<int64_t> places{0};
+  Dims sizes = input.sizes();
+  int64_t plane = 1;
+  for (size_t i = pad.size() / 2; i-- > 0;) {
+    const int64_t dim = input.dim() - 1 - static_cast<int64_t>(i), size = input.size(dim);
+    const int64_t before = pad[2 * i], behind = pad[2 * i + 1];
+    check(mode, input.sizes(), size, before, behind);
+    std::vector<int64_t> next;
+    for (int64_t place : places)
+      for (int64_t at = -before; at < size + behind; ++at)
+        next.push_back(place * size + source(mode, at, size));
+    places = std::move(next);
+    sizes[dim] = size + before + behind;
+    plane *= size;
+  }
+  const int64_t planes = product(DimsView(input.sizes()).first(sizes.size() - pad.size() / 2));
+  const Tensor flat = ops::reshape(input, {planes, plane});
+  return ops::reshape(ops::index(flat, {Tensor(), table(places, input.device())}), sizes);
+}
+
+Tensor circular_pad(const Tensor& input, const Dims& pad) {
   Tensor out = input;
   for (size_t i = 0; i < pad.size() / 2; ++i) {
     const int64_t dim = input.dim() - 1 - static_cast<int64_t>(i);
     int64_t size = input.size(dim), before = pad[2 * i], behind = pad[2 * i + 1];
-    check(mode, input.sizes(), size, before, behind);
+    check("circular", input.sizes(), size, before, behind);
     if (before == 0 && behind == 0) continue;
-    if (mode == "circular") {  // what negative padding cuts off is cut before the rest wraps around
-      const int64_t first = std::max<int64_t>(-before, 0);
-      size -= first + std::max<int64_t>(-behind, 0);
-      out = ops::narrow(out, dim, first, size);
-      before = std::max<int64_t>(before, 0);
-      behind = std::max<int64_t>(behind, 0);
-    }
+    // What negative padding cuts off is cut before the rest wraps around.
+    const int64_t first = std::max<int64_t>(-before, 0);
+    size -= first + std::max<int64_t>(-behind, 0);
+    out = ops::narrow(out, dim, first, size);
+    before = std::max<int64_t>(before, 0);
+    behind = std::max<int64_t>(behind, 0);
     std::vector<int64_t> from;
-    for (int64_t at = -before; at < size + behind; ++at) from.push_back(source(mode, at, size));
+    for (int64_t at = -before; at < size + behind; ++at)
+      from.push_back(source("circular", at, size));
     out = ops::index_select(out, dim, table(from, input.device()));
   }
   return out;
@@ -93,7 +116,7 @@ Tensor pad(const Tensor& input, const Dims& pad, std::string_view mode, OptFloat
       padded, " padded dimensions of the input ", DimsView(input.sizes()), ".");
   MSA_REQUIRE(mode == "reflect" || mode == "replicate" || mode == "circular", NotImplemented,
               "pad: Unrecognised padding mode ", mode, ".");
-  return mirrored_pad(input, pad, mode);
+  return mode == "circular" ? circular_pad(input, pad) : mirrored_pad(input, pad, mode);
 }
 
 Tensor im2col(const Tensor& input, const Dims& kernel_size, const Dims& dilation,

@@ -137,25 +137,38 @@ def gradient(input, *, spacing=1, dim=None, edge_order=1):
 def _derivative(input, step, dim, edge_order):
     x = input if input.is_floating_point() or input.is_complex() else input.to(torch.get_default_dtype())
     n = x.shape[dim]
-    shape = [-1 if d == dim % x.dim() else 1 for d in range(x.dim())]
     if isinstance(step, torch.Tensor):
-        gaps = torch.diff(step).to(x.dtype)
-    else:
-        gaps = torch.full((n - 1,), step, dtype=x.dtype)
-    gaps = gaps.reshape(shape)
-    slopes = torch.diff(x, dim=dim) / gaps
-    before, after = gaps.narrow(dim, 0, n - 2), gaps.narrow(dim, 1, n - 2)
-    # The slope at a point: its neighbours' slopes, each weighed by the other's width.
-    inner = (slopes.narrow(dim, 0, n - 2) * after + slopes.narrow(dim, 1, n - 2) * before) / (before + after)
-    first, last = slopes.narrow(dim, 0, 1), slopes.narrow(dim, n - 2, 1)
-    if edge_order == 2:
-        first = first + (first - slopes.narrow(dim, 1, 1)) * gaps.narrow(dim, 0, 1) / (before + after).narrow(
-            dim, 0, 1
+        step = torch.diff(step).reshape([-1 if d == dim % x.dim() else 1 for d in range(x.dim())])
+        before, after = step.narrow(dim, 0, n - 2), step.narrow(dim, 1, n - 2)
+        both, steps = before + after, (step.narrow(dim, 0, 1), step.narrow(dim, n - 2, 1))
+        # The slope at a point: its neighbours' slopes, each weighed by the other's width.
+        inner = _weighed(x, dim, 0, n - 2, (-after / (before * both), (after - before) / (before * after),
+                                            before / (after * both)))  # fmt: skip
+        ends = (
+            (-(before + both) / (before * both), both / (before * after), -before / (after * both)),
+            (after / (before * both), -both / (before * after), (after + both) / (after * both)),
         )
-        last = last + (last - slopes.narrow(dim, n - 3, 1)) * gaps.narrow(dim, n - 2, 1) / (
-            before + after
-        ).narrow(dim, n - 3, 1)
-    return torch.cat([first, inner, last], dim)
+        ends = tuple(
+            tuple(w.narrow(dim, at, 1) for w in end) for at, end in zip((0, n - 3), ends, strict=True)
+        )
+        scale = 1
+    else:
+        inner = (x.narrow(dim, 2, n - 2) - x.narrow(dim, 0, n - 2)) / (2 * step)
+        ends, steps, scale = ((-1.5, 2, -0.5), (0.5, -2, 1.5)), (step, step), step
+    if edge_order == 2:
+        edges = [_weighed(x, dim, at, 1, end) / scale for at, end in zip((0, n - 3), ends, strict=True)]
+    else:
+        edges = [
+            (x.narrow(dim, at + 1, 1) - x.narrow(dim, at, 1)) / s
+            for at, s in zip((0, n - 2), steps, strict=True)
+        ]
+    return torch.cat([edges[0], inner, edges[1]], dim)
+
+
+def _weighed(x, dim, start, length, weights):
+    """The sum of three neighbours, each times its weight."""
+    low, middle, high = (w * x.narrow(dim, start + i, length) for i, w in enumerate(weights))
+    return low + middle + high
 
 
 def histogramdd(input, bins, *, range=None, weight=None, density=False):

@@ -235,7 +235,7 @@ class TensorMethods:
         return self.resize_(the_template.shape, **keywords)
 
     def __rdiv__(self, other):
-        return torch.div(other, self)
+        return self.reciprocal() * other
 
     def polygamma(self, n):
         """See :func:`torch.polygamma`, which takes the order first."""

@@ -28,8 +28,10 @@ void add_rows(const T* grad, const Tensor& indices, int64_t width, int64_t paddi
   for (int64_t k = 0; k < indices.numel(); ++k, grad += width) {
     if (row[k] == padding_idx) continue;
     T* to = out + row[k] * width;
-    const T scale = uses.empty() ? T(1) : T(1) / static_cast<T>(uses[static_cast<size_t>(row[k])]);
-    for (int64_t j = 0; j < width; ++j) to[j] += grad[j] * scale;
+    const auto times = static_cast<float>(uses.empty() ? 1 : uses[static_cast<size_t>(row[k])]);
+    const T scale = static_cast<T>(T(1) / T(times));
+    for (int64_t j = 0; j < width; ++j)
+      to[j] = static_cast<T>(to[j] + static_cast<T>(grad[j] * scale));
   }
 }
 
@@ -74,13 +76,16 @@ void _embedding_backward(const Tensor& grad_output, const Tensor& indices, const
     uses.resize(static_cast<size_t>(weight_size[0]));
     for (int64_t k = 0; k < at.numel(); ++k) ++uses[static_cast<size_t>(at.data<int64_t>()[k])];
   }
-  cpu::with_real("embedding", grad_output.dtype(), [&]<class T>() {
+  const auto run = [&]<class T>() {
     const Tensor grad = cpu::as<T>(grad_output);
     cpu::fill_contiguous(out, dtype_of<T>::value, [&](const Tensor& to) {
       std::fill_n(to.data<T>(), to.numel(), T(0));
       add_rows(grad.data<T>(), at, weight_size[1], padding_idx, uses, to.data<T>());
     });
-  });
+  };
+  if (grad_output.dtype() == DType::F16) return run.operator()<f16>();  // rounded at each row
+  if (grad_output.dtype() == DType::BF16) return run.operator()<bf16>();
+  cpu::with_real("embedding", grad_output.dtype(), run);
 }
 
 void embedding_renorm_(Tensor& weight, const Tensor& indices, double max_norm, double norm_type) {

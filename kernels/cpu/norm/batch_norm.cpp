@@ -139,6 +139,7 @@ void batch_norm(const Tensor& input, const Tensor& weight, const Tensor& bias,
       batch_stats(s, x.data<T>(), eps, stats, variances.data<T>());
       move_running<T>(running_mean, save_mean, momentum);
       move_running<T>(running_var, variances, momentum);
+      for (const Tensor* t : {&save_mean, &save_invstd}) cpu::round_statistics(input, weight, *t);
     } else {
       given_stats(running_mean, running_var, eps, stats);
     }

@@ -82,6 +82,7 @@ void layer_norm(const Tensor& input, const Dims& normalized_shape, const Tensor&
               data_or_null<T>(b), eps, to.data<T>(), mean.data<T>(), rstd.data<T>());
     });
   });
+  for (const Tensor* t : {&mean, &rstd}) cpu::round_statistics(input, weight, *t);
 }
 
 void _layer_norm_backward(const Tensor& grad_output, const Tensor& input, const Tensor& weight,

@@ -133,7 +133,7 @@ void _max_pool_backward(const Tensor& grad_output, const Tensor& indices, const 
                         const Dims& pooled, Tensor& out) {
   const Planes p = planes_of(input_size, indices.sizes(), pooled.size());
   const Tensor at = cpu::contiguous(indices);
-  with_type("max_pool backward", grad_output.dtype(), [&]<class T>() {
+  const auto run = [&]<class T>() {
     const Tensor g = cpu::contiguous(grad_output, dtype_of<T>::value);
     cpu::fill_contiguous(out, dtype_of<T>::value, [&](const Tensor& to) {
       each_plane(
@@ -145,7 +145,8 @@ void _max_pool_backward(const Tensor& grad_output, const Tensor& indices, const 
               plane[index[o]] = static_cast<T>(plane[index[o]] + grad[o]);
           });
     });
-  });
+  };
+  with_type("max_pool backward", grad_output.dtype(), run, Halves::InSteps);
 }
 
 void _max_pool_take(const Tensor& input, const Tensor& indices, const Dims& pooled, Tensor& out) {
