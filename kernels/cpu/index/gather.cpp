@@ -1,5 +1,4 @@
 // gather and scatter: one index for each element, along one dimension.
-#include <array>
 #include <atomic>
 
 #include "core/base/lock.h"
@@ -55,45 +54,67 @@ Rows find_rows(const Tensor& indexed, const Tensor& index, const Tensor& other, 
 // Whether threads may share out a row too: reading may go in any order, writing may not.
 enum class Order { Kept, Free };
 
-// One thread's part: rows [begin, end), places [from, to) in each. Where the index is not dense
-// along `dim` its neighbours belong to other rows: blocks of rows then go side by side. Returns
-// false, with the index in `wrong`, at the first one that is out of bounds.
+// One thread's part: rows [begin, end), places [from, to) in each.
+struct Part {
+  int64_t begin, end, from, to;
+};
+
+// f for n pairs, `steps` apart in bytes: those of the index, of each index in the indexed tensor,
+// of the other. Returns false, with the index in `wrong`, at the first one that is out of bounds.
 template <class T, class F>
-bool run_rows(const Rows& rows, const char* all, char* x, char* o, std::array<int64_t, 4> part,
-              int64_t& wrong, const F& f) {
-  const auto [begin, end, from, to] = part;
-  const bool across = rows.index_step != 1;
-  const int64_t block = across ? 512 : 1;
-  const auto one = [&](int64_t r, int64_t j) {
-    const auto row = static_cast<size_t>(r);
-    const int64_t i = reinterpret_cast<const int64_t*>(all + rows.index[row])[j * rows.index_step];
+bool run_line(const char* index, char* indexed, char* other, int64_t n, const int64_t* steps,
+              int64_t size, int64_t& wrong, const F& f) {
+  for (int64_t j = 0; j < n; ++j, index += steps[0], other += steps[2]) {
+    const int64_t i = *reinterpret_cast<const int64_t*>(index);
+    if (static_cast<uint64_t>(i) >= static_cast<uint64_t>(size)) {
+      wrong = i;
+      return false;
+    }
+    f(*reinterpret_cast<T*>(indexed + i * steps[1]), *reinterpret_cast<T*>(other));
+  }
+  return true;
+}
+
+// One index for whole slices, which lie dense.
+template <class T, class F>
+bool run_slices(const Rows& rows, const char* all, char* x, char* o, const Part& p, int64_t& wrong,
+                const F& f) {
+  const auto* index = reinterpret_cast<const int64_t*>(all + rows.index[0]);
+  for (int64_t j = p.from; j < p.to; ++j) {
+    const int64_t i = index[j * rows.index_step];
     if (static_cast<uint64_t>(i) >= static_cast<uint64_t>(rows.n)) {
       wrong = i;
       return false;
     }
-    f(*reinterpret_cast<T*>(x + rows.indexed[row] + i * rows.indexed_step),
-      *reinterpret_cast<T*>(o + rows.other[row] + j * rows.other_step));
-    return true;
+    T* left = reinterpret_cast<T*>(x + rows.indexed[0] + i * rows.indexed_step);
+    T* right = reinterpret_cast<T*>(o + rows.other[0] + j * rows.other_step);
+    for (int64_t r = p.begin; r < p.end; ++r) f(left[r], right[r]);
+  }
+  return true;
+}
+
+// Where the index is not dense along `dim` its neighbours belong to other rows: blocks of rows then
+// go side by side.
+template <class T, class F>
+bool run_rows(const Rows& rows, const char* all, char* x, char* o, const Part& p, int64_t& wrong,
+              const F& f) {
+  if (rows.shared) return run_slices<T>(rows, all, x, o, p, wrong, f);
+  constexpr int64_t kItem = sizeof(int64_t), kBlock = 512;
+  const int64_t steps[] = {rows.index_step * kItem, rows.indexed_step, rows.other_step};
+  const auto line = [&](int64_t r, int64_t j, int64_t n) {
+    const auto row = static_cast<size_t>(r);
+    return run_line<T>(all + rows.index[row] + j * steps[0], x + rows.indexed[row],
+                       o + rows.other[row] + j * steps[2], n, steps, rows.n, wrong, f);
   };
-  if (rows.shared) {  // one index for whole slices, which lie dense
-    for (int64_t j = from; j < to; ++j) {
-      const int64_t i = reinterpret_cast<const int64_t*>(all + rows.index[0])[j * rows.index_step];
-      if (static_cast<uint64_t>(i) >= static_cast<uint64_t>(rows.n)) {
-        wrong = i;
-        return false;
-      }
-      T* left = reinterpret_cast<T*>(x + rows.indexed[0] + i * rows.indexed_step);
-      T* right = reinterpret_cast<T*>(o + rows.other[0] + j * rows.other_step);
-      for (int64_t r = begin; r < end; ++r) f(left[r], right[r]);
-    }
+  if (rows.index_step == 1) {
+    for (int64_t r = p.begin; r < p.end; ++r)
+      if (!line(r, p.from, p.to - p.from)) return false;
     return true;
   }
-  for (int64_t first = begin; first < end; first += block) {
-    const int64_t last = std::min(first + block, end);
-    for (int64_t j = from; j < to; ++j)
-      for (int64_t r = first; r < last; ++r)
-        if (!one(r, j)) return false;
-  }
+  for (int64_t first = p.begin; first < p.end; first += kBlock)
+    for (int64_t j = p.from; j < p.to; ++j)
+      for (int64_t r = first; r < std::min(first + kBlock, p.end); ++r)
+        if (!line(r, j, 1)) return false;
   return true;
 }
 
@@ -115,8 +136,7 @@ void for_elements(const char* op, const Tensor& indexed, int64_t dim, const Tens
   std::atomic<int64_t> wrong = 0;
   auto run = [&](int64_t begin, int64_t end) {
     int64_t at = 0;
-    std::array<int64_t, 4> part{begin, end, 0, rows.length};
-    if (along) part = {0, n_rows, begin, end};
+    const Part part = along ? Part{0, n_rows, begin, end} : Part{begin, end, 0, rows.length};
     if (run_rows<T>(rows, all, x, o, part, at, f)) return;
     wrong = at;
     outside = true;
