@@ -136,14 +136,18 @@ Groups groups_along(const char* op, const Tensor& input, int64_t dim, OptDType d
     g.slot = keys;
     return g;
   }
-  int64_t bound = 1;
-  for (int64_t s : sizes) bound *= s;
-  Tensor order = ops::_place_order(keys, bound), sorted = ops::index_select(keys, 0, order);
+  Tensor order, sorted = keys;
+  if (d < parts.sparse_dim() - 1) {  // else they are in order as the places are
+    int64_t bound = 1;
+    for (int64_t s : sizes) bound *= s;
+    order = ops::_place_order(keys, bound);
+    sorted = ops::index_select(keys, 0, order);
+  }
   Tensor fresh = ops::ne(ops::slice(sorted, 0, 1), ops::slice(sorted, 0, 0, -1));
   Tensor numbers =
       ops::cat({ops::zeros({1}, DType::I64, keys.device()), ops::cumsum(fresh, 0, DType::I64)}, 0);
   g.n = sparse::number(ops::select(numbers, 0, -1)) + 1;
-  g.slot = ops::index_copy(ops::zeros_like(keys), 0, order, numbers);
+  g.slot = order.defined() ? ops::index_copy(ops::zeros_like(keys), 0, order, numbers) : numbers;
   return g;
 }
 
