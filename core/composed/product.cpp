@@ -73,8 +73,8 @@ Tensor tensordot(const Tensor& input, const Tensor& other, const Dims& dims_self
     MSA_REQUIRE(m == n || m == 1 || n == 1, Runtime,
                 "tensordot: contracted dimensions need to match, but first has size ", m,
                 " in dim ", x, " and second has size ", n, " in dim ", y);
-    if (m == 1 && n != 1) b = ops::sum_dim(b, Dims{y}, true);
-    if (n == 1 && m != 1) a = ops::sum_dim(a, Dims{x}, true);
+    if (m == 1 && n != 1) b = ops::sum_dim(b, Dims{y}, true, b.dtype());
+    if (n == 1 && m != 1) a = ops::sum_dim(a, Dims{x}, true, a.dtype());
     shared *= m == n ? m : 1;
     left.push_back(x);
     right.push_back(y);
