@@ -71,8 +71,8 @@ std::string signature(const Overload& o, bool method) {
       add("*");
       star = true;
     }
-    const char* tail = p.has_default ? " = ..." : p.optional ? " = None" : "";
-    add(cat(type_name(p), p.number_as_tensor ? " or Number " : " ", p.name, tail));
+    const char* tail = p.has_default ? " = ..." : "";
+    add(cat(type_name(p), p.number != Number::No ? " or Number " : " ", p.name, tail));
   }
   if (o.op->call_out && o.form == Form::Function) {
     if (!star) add("*");
@@ -159,7 +159,7 @@ struct Report {
     int n = 0;
     for (size_t i = 0; i < slots.size(); ++i) {
       const Param& p = op.params[i];
-      if (slots[i] || p.has_default || p.optional) continue;
+      if (slots[i] || p.has_default) continue;
       names += cat(n++ ? ", \"" : "\"", p.name, "\"");
     }
     if (n)

@@ -33,6 +33,12 @@ int find_interned(const OpInfo& op, PyObject* name) {
   return -1;
 }
 
+// A list that may be left out for another meaning (the stride of a pool): None says so too.
+bool defaults_to_empty(const Param& p) {
+  return p.type == ArgType::Dims && p.has_default && p.default_value.tag() == Value::Tag::Dims &&
+         p.default_value.dims().empty();
+}
+
 }  // namespace
 
 void init_parser() {
@@ -73,7 +79,7 @@ bool Call::match(const Overload& overload, const Arguments& given) {
   overload_ = &overload;
   given_ = &given;
   out = nullptr;
-  foreign = packed_ = false;
+  foreign = packed_ = numbers_ = false;
   arena_.rewind();
   const OpInfo& op = *overload.op;
   PyObject* slots[kMaxParams];
@@ -85,13 +91,22 @@ bool Call::match(const Overload& overload, const Arguments& given) {
       if (!convert(p, slots[i], values_[i])) return false;
     } else if (p.has_default) {
       values_[i] = p.default_value;
-    } else if (p.optional) {
-      values_[i] = Value();
     } else {
       return false;
     }
   }
-  return true;
+  return __builtin_expect(!numbers_, 1) || numbers_fit();
+}
+
+// A number may stand for a tensor only beside one; in a few rows for all of them.
+bool Call::numbers_fit() const {
+  bool tensor = foreign, always = false;
+  for (int i = 0; i < op().n_params; ++i) {
+    const Param& p = op().params[i];
+    always |= p.number == Number::Always;
+    tensor |= values_[i].tag() == Value::Tag::Tensor && !values_[i].tensor()->wrapped_number;
+  }
+  return tensor || always;
 }
 
 bool Call::assign(const Arguments& given, PyObject** slots) {
@@ -138,8 +153,8 @@ bool Call::take_out(PyObject* value) {
 
 bool Call::convert(const Param& p, PyObject* o, Value& value) {
   if (p.type == ArgType::Tensor) return convert_tensor(p, o, value);
-  if (o == Py_None && p.optional) {
-    value = Value();
+  if (o == Py_None && (p.optional || defaults_to_empty(p))) {
+    value = p.optional ? Value() : p.default_value;
     return true;
   }
   switch (p.type) {
@@ -167,20 +182,13 @@ bool Call::convert_tensor(const Param& p, PyObject* o, Value& value) {
     return true;
   }
   Scalar number;
-  if (takes_number(p) && to_scalar(o, number)) {
+  if (p.number != Number::No && to_scalar(o, number)) {
     value = Value(arena_.make(wrapped_number(number)));
-    return true;
+    return numbers_ = true;
   }
   foreign = foreign || overrides_torch_function(o);
   value = Value();
   return foreign;
-}
-
-// Functions of two operands take a number first as well: torch.pow(2, x).
-bool Call::takes_number(const Param& p) const {
-  const OpInfo& op = *overload_->op;
-  return p.number_as_tensor || (&p == op.params && !given_->self && op.n_positional == 2 &&
-                                op.params[1].number_as_tensor);
 }
 
 bool Call::convert_tensors(const Param&, PyObject* o, Value& value) {
@@ -212,6 +220,10 @@ bool Call::convert_dims(const Param& p, PyObject* o, Value& value) {
     dims.resize(static_cast<size_t>(p.repeat_int), single);
   } else if (p.repeat_int > 1 && dims.size() == 1) {
     dims.resize(static_cast<size_t>(p.repeat_int), dims[0]);
+  } else if (p.repeat_int > 1 && static_cast<int>(dims.size()) != p.repeat_int) {
+    MSA_REQUIRE(dims.empty() && defaults_to_empty(p), Runtime, op().name, ": ", p.name,
+                " must be one integer or a list of ", static_cast<int>(p.repeat_int), ", but got ",
+                dims);
   }
   value = Value(arena_.make(std::move(dims)));
   return true;
@@ -296,7 +308,10 @@ bool Call::convert_other(const Param& p, PyObject* o, Value& value) {
 bool accepts(const Param& p, PyObject* o) {
   Overload probe{};
   OpInfo op{};
-  op.params = &p;
+  Param alone = p;
+  if (p.number != Number::No) alone.number = Number::Always;
+  op.name = p.name;
+  op.params = &alone;
   op.n_params = op.n_positional = 1;
   probe.op = &op;
   Call call;

@@ -90,14 +90,15 @@ class Call {
   bool take_out(PyObject* value);
   bool convert(const Param& p, PyObject* o, Value& value);
   bool convert_tensor(const Param& p, PyObject* o, Value& value);
-  bool takes_number(const Param& p) const;
+  bool numbers_fit() const;
   bool convert_tensors(const Param& p, PyObject* o, Value& value);
   bool convert_dims(const Param& p, PyObject* o, Value& value);
   bool convert_other(const Param& p, PyObject* o, Value& value);
 
   const Overload* overload_ = nullptr;
   const Arguments* given_ = nullptr;
-  bool packed_ = false;  // all positionals are one list: x.view(2, 3)
+  bool packed_ = false;   // all positionals are one list: x.view(2, 3)
+  bool numbers_ = false;  // a number stands for a tensor
   Arena arena_;
   union {
     Value values_[kMaxParams + kMaxOutputs];

@@ -115,8 +115,8 @@ class Emitter:
         self.visible = self.inner[:len(row.schema.results)]
         self.tensor_args = [p.cpp for p in row.params if p.is_tensor or p.type == "Tensor[]"]
         self.composed = f"composed::{row.cpp}({', '.join(self.args)})"
-        if row.kind == "compose" and row.body:
-            names = {p.name: Term(p.cpp, p.type) for p in row.params}
+        names = {p.name: Term(p.cpp, p.type) for p in row.params}
+        if row.body:
             self.composed = Compiler(row, library, names, "body").compile(row.body).cpp
         if row.opmath:
             given, taken = (", ".join(how + p.cpp for p in row.tensors) for how in ("", "const Tensor& "))
@@ -125,15 +125,20 @@ class Emitter:
     def emit(self) -> list[str]:
         lines = []
         if self.node:
-            node = [*emit_node.emit_struct(self.node), *emit_node.emit_record(self.node)]
-            lines += ["namespace {", *node, "}  // namespace", ""]
-        if self.row.kind == "elementwise":
-            rule, loops = DTYPE_RULES[self.row.dtype], self.row.loops or self.row.cpp
-            lines += [f"static const ElementwiseOp {self.row.cpp}_op{{\"{self.row.name}\", DTypeRule::{rule}, "
-                      f"{len(self.row.tensors)}, &cpu::loops_{loops}{', true' if self.row.exact_other else ''}}};", ""]
+            made = emit_node.emit_struct(self.node) + emit_node.emit_record(self.node)
+            lines += ["namespace {", *made, "}  // namespace", ""]
+        lines += [self.elementwise_op(), ""] if self.row.kind == "elementwise" else []
         for form in forms_of(self.row):
             lines += getattr(self, form)() + [""]
         return lines
+
+    def elementwise_op(self) -> str:
+        row = self.row
+        flags = (row.exact_other, row.has("exact", "out"), "*, Scalar alpha=" in row.schema.text)
+        refused = " | ".join(["0", *(f"kRefuses{word.title()}" for word in row.refuses or ())])
+        cells = [f"DTypeRule::{DTYPE_RULES[row.dtype]}", str(len(row.tensors)), f"&cpu::loops_{row.loops or row.cpp}",
+                 *(str(bool(flag)).lower() for flag in flags), refused]
+        return f'static const ElementwiseOp {row.cpp}_op{{"{row.name}", {", ".join(cells)}}};'
 
     def call_boxed(self, form: str, layered: bool, result: str | None = None) -> str:
         """The slow path: the call with boxed arguments, through the layers or to the device's backend."""
@@ -160,11 +165,9 @@ class Emitter:
 
     def history(self, results: list[str]) -> list[str]:
         """Lines inside `if (record)` after the results exist."""
-        lines = [f"auto node = {self.make_node(False)};"]
-        lines += [f"set_history({r}, Ref<Node>(node.get()));" for r in self.visible]
-        if self.node:
-            lines += emit_node.finish_lines(self.node, results)
-        return lines
+        finish = emit_node.finish_lines(self.node, results) if self.node else []
+        given = [f"set_history({r}, Ref<Node>(node.get()));" for r in self.visible]
+        return [f"auto node = {self.make_node(False)};", *given, *finish]
 
     def device(self) -> str:
         named = next((p for p in self.row.params if p.type == "device?"), None)
@@ -191,28 +194,22 @@ class Emitter:
         row = self.row
         if row.kind == "elementwise":
             return [f"Tensor result0 = {self.run_elementwise('nullptr', False)};"]
+        names = self.inner[0] if len(self.inner) == 1 else f"[{', '.join(self.inner)}]"
         if row.kind == "compose":
-            return self.bind_results(self.composed)
+            return [f"auto {names} = {self.composed};"]
         if row.shape == "data":
-            call = f"kernels::{row.cpp}({', '.join(self.args)})"
-            return [f'require_data("{row.name}", {self.device()});', *self.bind_results(call)]
+            call = f"auto {names} = kernels::{row.cpp}({', '.join(self.args)});"
+            return [f'require_data("{row.name}", {self.device()});', call]
         lines = [f"const auto& specs = as_specs({self.spec_expression()});" if not row.like or len(self.inner) == 1 else "",
                  f"Device where = {self.device()};"]
         lines += [f"Tensor {r} = make_output(specs[{i}], where);" for i, r in enumerate(self.inner)]
         call = f"kernels::{row.cpp}({', '.join([*self.args, *self.inner])});"
         return [*lines, f"if (!where.is_meta()) {call}"]
 
-    def bind_results(self, call: str) -> list[str]:
-        return [f"auto {self.inner[0] if len(self.inner) == 1 else '[' + ', '.join(self.inner) + ']'} = {call};"]
-
     def run_elementwise(self, out: str, inplace: bool) -> str:
         tensors = ", ".join(f"&{p.cpp}" for p in self.row.tensors)
         scalars = ", ".join(f"Scalar({p.cpp})" for p in self.row.params if not p.is_tensor)
         return f"run_elementwise({self.row.cpp}_op, {{{tensors}}}, {{{scalars}}}, {out}, {str(inplace).lower()})"
-
-    def give(self) -> str:
-        many = f"{{{', '.join(f'std::move({v})' for v in self.visible)}}}"
-        return f"return {'result0' if len(self.visible) == 1 else many};"
 
     # --- forms
     def function(self) -> list[str]:
@@ -227,16 +224,14 @@ class Emitter:
             if record and row.kind == "compose":
                 lines += [f"  bool record = {record};", "  GradMode inner(false);"]
             compute = [f"  {x}" for x in self.compute() if x]
-            where = self.elsewhere()
-            if where and row.kind != "compose":
-                lines += self.with_backend(where, compute)
-            else:
-                lines += compute
+            where = None if row.kind == "compose" else self.elsewhere()
+            lines += self.with_backend(where, compute) if where else compute
         if record:
             test = "record" if row.kind == "compose" else record
             wrap = ["    GradMode outer(true);"] if row.kind == "compose" else []
             lines += [f"  if ({test}) {{", *wrap, *(f"    {x}" for x in self.history(self.inner)), "  }"]
-        return [*lines, f"  {self.give()}", "}"]
+        moved = ", ".join(f"std::move({v})" for v in self.visible)
+        return [*lines, "  return result0;" if len(self.visible) == 1 else f"  return {{{moved}}};", "}"]
 
     def with_backend(self, where: str, compute: list[str]) -> list[str]:
         """The results from the device's backend where that is another one, else computed here."""
@@ -265,19 +260,20 @@ class Emitter:
         lines = self.open("inplace")
         if row.kind == "compose":
             return [*lines, *self.compose_inplace(), "}"]
-        record = self.record_condition(True) or "false"
-        lines += [f"  bool record = {record};", f'  check_inplace("{row.cpp_inplace}", {first}, record);']
+        record = self.record_condition(True)
+        lines += [f"  bool record = {record or f'must_record({first})'};",
+                  f'  check_inplace("{row.cpp_inplace}", {first}, record);']
         if row.kind == "view":
             rest = "".join(f", {p.cpp}" for p in row.params[1:])
             lines.append(f"  Layout layout = layouts::{row.layout}({first}.layout(){rest});")
             node = f"record ? Ref<Node>({self.make_node(True)}.get()) : Ref<Node>()"
             return [*lines, f"  change_layout({first}, layout, {node});", f"  return {first};", "}"]
-        if record != "false":
+        if record:
             kind = self.node.struct if self.node else "Node"
             lines += [f"  Ref<{kind}> node;", f"  if (record) node = {self.make_node(True)};"]
         lines += [f"  {x}" for x in self.inplace_compute()]
         lines.append(f"  {first}.bump_version();")
-        if record != "false":
+        if record:
             finish = emit_node.finish_lines(self.node, [first, *self.inner[1:]]) if self.node else []
             lines += ["  if (record) {", f"    rebase_history({first}, Ref<Node>(node.get()));"]
             lines += [*(f"    {x}" for x in finish), "  }"]
@@ -289,8 +285,8 @@ class Emitter:
             return [f"  {self.composed};", f"  return {first};"]
         # Its parts save their input, which the copy at the end changes: where they save they get a copy.
         made = f"[&](const Tensor& {first}) {{ return {self.composed}; }}(kept_if_recorded({first}))"
-        return [f"  Tensor made = {made};", f'  check_inplace_result("{self.row.name}_", {first}, made);',
-                f"  return ops::copy_({first}, made);"]
+        check = f'  check_inplace_result("{self.row.name}_", {first}, made, {self.out_kind()});'
+        return [f"  Tensor made = {made};", check, f"  return ops::copy_({first}, made);"]
 
     def inplace_compute(self) -> list[str]:
         row, first = self.row, self.row.params[0].cpp
@@ -300,39 +296,45 @@ class Emitter:
             here = [f"if (!{first}.device().is_meta()) kernels::{row.cpp}({', '.join(self.args)});"]
         elif row.fields.get("inplace") == "direct":
             here = [f"const auto& specs = as_specs({self.spec_expression()});",
-                    f'check_inplace_spec("{row.name}_", {first}, specs[0]);',
+                    f'check_inplace_spec("{row.name}_", {first}, specs[0], {self.out_kind()});',
                     f"if (!{first}.device().is_meta()) kernels::{row.cpp}({', '.join([*self.args, first])});"]
         else:
-            here = [*self.compute(), f'check_inplace_result("{row.name}_", {first}, result0);']
+            here = [*self.compute(), f'check_inplace_result("{row.name}_", {first}, result0, {self.out_kind()});']
             here.append(f"copy_into({first}, result0);")
         if row.save:
             return here
         there = f"  {self.call_boxed('inplace', False)};"
         return [f"if ({self.elsewhere()}) {{", there, "} else {", *(f"  {x}" for x in here if x), "}"]
 
+    def out_kind(self) -> str:
+        return "kOutCasts" if self.row.has("cast", "out") else "kOutExact" if self.tensor_args else "kOutSilent"
+
     def out(self) -> list[str]:
-        row = self.row
+        row, names, kind = self.row, outs(self.row), self.out_kind()
         lines = self.open("out")
-        names = outs(row)
-        lines.append(f'  if (must_record({", ".join(self.tensor_args + names)})) fail_out_with_grad("{row.name}");')
-        where = self.elsewhere()
-        if where:
+        if row.gradient != "none" or not self.tensor_args:
+            lines.append(f'  if (must_record({", ".join(self.tensor_args + names)})) fail_out_with_grad("{row.name}");')
+        if where := self.elsewhere():
             lines.append(f"  if ({where}) return {self.call_boxed('out', False)};")
+        if row.has("apart", "out"):  # what changes its first parameter may be given that
+            others = ", ".join(p.cpp for p in row.params[row.inplace_form :] if p.is_tensor or p.type == "Tensor[]")
+            lines += [f'  check_apart("{row.name}", {name}, {others});' for name in names]
+        if row.has("cast", "out") or not self.tensor_args:
+            lines += [f"  if (!{p.cpp}) {p.cpp} = out0.dtype();" for p in row.params if p.type == "dtype?"]
         if row.kind == "elementwise":
             return [*lines, f"  {self.run_elementwise('&out0', False)};", "  out0.bump_version();", "}"]
         if row.kind == "kernel" and row.shape != "data" and len(self.inner) == len(names):
             lines.append(f"  const auto& specs = as_specs({self.spec_expression()});")
-            inputs = ", ".join(p.cpp for p in row.tensors)
-            lists = next((p.cpp for p in row.params if p.type == "Tensor[]"), None)
-            given = lists if lists else f"std::array<Tensor, {len(row.tensors)}>{{{inputs}}}"
+            one_by_one = f"std::array<Tensor, {len(row.tensors)}>{{{', '.join(p.cpp for p in row.tensors)}}}"
+            given = next((p.cpp for p in row.params if p.type == "Tensor[]"), one_by_one)
             for i, name in enumerate(names):
-                lines.append(f'  Tensor filled{i} = prepare_out("{row.name}", specs[{i}], {name}, {given});')
+                lines.append(f'  Tensor filled{i} = prepare_out("{row.name}", specs[{i}], {name}, {given}, {kind});')
             call = ", ".join([*self.args, *(f"filled{i}" for i in range(len(names)))])
             lines.append(f"  if (!out0.device().is_meta()) kernels::{row.cpp}({call});")
             return [*lines, *(f'  finish_out("{row.name}", filled{i}, {name});' for i, name in enumerate(names)), "}"]
         target = "auto result0" if len(names) == 1 else f"auto [{', '.join(self.visible)}]"
         lines.append(f"  {target} = ops::{row.cpp}({', '.join(self.args)});")
-        return [*lines, *(f'  copy_to_out("{row.name}", result{i}, {name});' for i, name in enumerate(names)), "}"]
+        return [*lines, *(f'  copy_to_out("{row.name}", result{i}, {name}, {kind});' for i, name in enumerate(names)), "}"]
 
 
 def ops_source(file: str, rows: list[Row], library: Library) -> str:

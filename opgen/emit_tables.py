@@ -32,10 +32,9 @@ def default_value(row: Row, index: int, p: Param, statics: list[str]) -> str:
 
 
 def param_line(row: Row, index: int, p: Param, statics: list[str]) -> str:
-    is_self = index == 0 and (row.has("method") or row.inplace_form)
-    number = p.takes_number or (row.kind == "elementwise" and p.is_tensor and not is_self)
+    number = "No" if not p.takes_number else "Always" if row.has("numbers") else "BesideTensor"
     cells = [quote(p.name), f"ArgType::{p.kind.arg_type}", str(p.type.endswith("?")).lower(), str(p.keyword_only).lower(),
-             str(p.default is not None).lower(), str(number).lower(), str(p.repeat_int), default_value(row, index, p, statics)]
+             str(p.default is not None).lower(), f"Number::{number}", str(p.repeat_int), default_value(row, index, p, statics)]
     return "{" + ", ".join(cells) + "},"
 
 
@@ -79,10 +78,8 @@ def info_source(file: str, rows: list[Row]) -> str:
         if row.schema.params:
             cells = [param_line(row, i, p, statics) for i, p in enumerate(row.schema.params)]
             tables += [f"const Param params_{row.cpp}[] = {{", *(f"    {c}" for c in cells), "};"]
-        if row.results:
-            tables.append(f"const char* const results_{row.cpp}[] = {{{', '.join(map(quote, row.results))}, nullptr}};")
-        if row.ms:
-            tables.append(f"const char* const ms_{row.cpp}[] = {{{', '.join(map(quote, row.ms))}, nullptr}};")
+        tables += [f"const char* const {name}_{row.cpp}[] = {{{', '.join(map(quote, row.fields[name]))}, nullptr}};"
+                   for name in ("results", "ms") if row.fields.get(name)]
     thunks = [line for row in rows for line in boxed(row)]
     infos = [f"extern const OpInfo info_{row.cpp};\nconst OpInfo info_{row.cpp} = {info(row)};" for row in rows]
     head = [NOTE.format(file), '#include "core/autograd/meta.h"', '#include "core/dispatch/boxed_support.h"',

@@ -10,17 +10,19 @@ from typing import Any
 from .schema import Param, RegistryError, Schema, cpp_word, parse
 
 FIELDS = {"schema", "kind", "dtype", "shape", "layout", "body", "forms", "namespace", "alias", "gradient", "node", "save",
-          "results", "doc", "ms", "opmath", "inplace", "loops", "exact_other", "sparse"}
+          "results", "doc", "ms", "opmath", "inplace", "loops", "exact_other", "sparse", "out", "refuses"}
 KINDS = {"elementwise", "kernel", "view", "compose"}
 ONLY_FOR = {"dtype": {"elementwise", "view"}, "loops": {"elementwise"}, "exact_other": {"elementwise"},
+            "refuses": {"elementwise"}, "out": {"elementwise", "kernel", "compose"},
             "shape": {"kernel"}, "inplace": {"kernel"}, "save": {"kernel"}, "layout": {"view"},
             "body": {"compose"}, "opmath": {"compose"}, "sparse": {"elementwise", "kernel", "view"}}
-LISTS = ("forms", "namespace", "alias", "results", "save", "ms")
-FORMS = {"method", "inplace", "out", "no_function", "inplace_function"}
+LISTS = ("forms", "namespace", "alias", "results", "save", "ms", "out", "refuses")
+WORDS = {"forms": {"method", "inplace", "out", "no_function", "inplace_function", "numbers"}, "out": {"exact", "cast", "apart"},
+         "refuses": {"bool", "complex"}, "inplace": {"direct"},
+         "sparse": {"values", "linear", "function", "inplace", "function, inplace"}}
 DTYPE_RULES = {"promote": "Promote", "promote_float": "PromoteFloat", "compare": "Compare", "to_real": "ToReal",
                "float": "Float"}
 GRADIENT_WORDS = {"none", "missing", "zero"}
-SPARSE_WORDS = (None, "values", "linear", "function", "inplace", "function, inplace")
 
 
 @dataclass
@@ -73,8 +75,8 @@ class Row:
         match = re.fullmatch(r"like\((\w+)\)", self.fields.get("shape") or "")
         return match.group(1) if match else None
 
-    def has(self, form: str) -> bool:
-        return form in self.fields.get("forms", [])
+    def has(self, word: str, name: str = "forms") -> bool:
+        return word in self.fields.get(name, [])
 
     @property
     def inplace_form(self) -> bool:
@@ -162,10 +164,10 @@ def check_fields(row: Row) -> None:
         if row.kind not in ONLY_FOR.get(name, KINDS):
             kinds = sorted(ONLY_FOR[name])
             raise row.fault(f"'{name}' means nothing in a row of kind '{row.kind}', only in {kinds}")
-    if unknown := set(row.fields.get("forms", [])) - FORMS:
-        raise row.fault(f"unknown form {sorted(unknown)}")
-    if row.sparse not in SPARSE_WORDS:
-        raise row.fault(f"sparse '{row.sparse}' is none of {SPARSE_WORDS[1:]}")
+    for name, words in WORDS.items():
+        given = row.fields.get(name, [])
+        if unknown := set([given] if isinstance(given, str) else given) - words:
+            raise row.fault(f"{name} '{min(unknown)}' is none of {sorted(words)}")
 
 
 def check_kind(row: Row) -> None:
@@ -179,8 +181,6 @@ def check_kind(row: Row) -> None:
             raise row.fault("a kernel row needs a shape rule")
         if row.like and row.like not in {p.name for p in row.tensors}:
             raise row.fault(f"shape 'like({row.like})' names no Tensor parameter of the schema")
-        if row.fields.get("inplace", "direct") != "direct":
-            raise row.fault(f"inplace '{row.inplace}' is not 'direct'")
     elif row.kind == "view":
         if not row.layout:
             raise row.fault("a view row needs a layout function")

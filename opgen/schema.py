@@ -47,7 +47,7 @@ KINDS = {
 }
 RESULTS = {"Tensor": "Tensor", "Tensor[]": "TensorList", "bool": "bool", "int": "int64_t", "float": "double",
            "Scalar": "Scalar", "()": "void"}
-FACTORY = "dtype? dtype=None, layout? layout=None, device? device=None, bool? pin_memory=False, bool requires_grad=False"
+FACTORY = "dtype? dtype=None, layout? layout=None, device? device=None, bool? pin_memory=False, bool? requires_grad=False"
 FACE_ONLY = {"layout", "pin_memory", "requires_grad"}  # handled by the boxed call, unseen by C++ code
 CPP_WORDS = {"and", "or", "not", "xor", "default", "float", "int", "double", "bool", "long", "short", "register", "auto",
              "signed", "unsigned", "char", "new", "delete", "this", "union", "export", "static", "switch", "template"}

@@ -6,6 +6,7 @@
 #include "bindings/tensor/numpy.h"
 #include "bindings/types/types.h"
 #include "core/autograd/meta.h"
+#include "core/base/warn.h"
 
 namespace msa::py {
 
@@ -80,6 +81,9 @@ PyObject* new_tensor(PyObject* self, const Arguments& given) {
   MSA_REQUIRE(slot[0], Type, "new_tensor() missing 1 required positional argument: \"data\"");
   DataOptions o = data_options("new_tensor", slot[1], slot[2], slot[3]);
   const Tensor& like = tensor_of(self);
+  if (is_tensor(slot[0]))
+    warn(
+        "new_tensor: to copy a tensor use .detach().clone(), which says what becomes of its graph");
   return finished(
       tensor_from_data(slot[0], o.dtype.value_or(like.dtype()), o.device.value_or(like.device())),
       o);

@@ -183,9 +183,8 @@ void warn_about_writes() {
   if (std::exchange(said, true)) return;
   checked(PyErr_WarnEx(
       PyExc_UserWarning,
-      "The given NumPy array is not writable, and PyTorch does not support non-writable tensors. "
-      "Writing "
-      "to this tensor is undefined behavior; copy the array first, or make it writable.",
+      "from_numpy: the array is not writable (array.flags.writeable is False), the tensor over its "
+      "memory is; writing to it is undefined. Copy the array first, or make it writable.",
       1));
 }
 

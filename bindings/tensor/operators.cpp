@@ -160,8 +160,18 @@ PyObject* to_python_int(PyObject* self) {
   });
 }
 
+// What int() and float() cannot hold is a RuntimeError, not Python's TypeError.
+void require_real(const char* what, const Tensor& t) {
+  if (!is_complex(t.dtype()) || t.numel() != 1 || !t.device().is_cpu()) return;
+  Scalar value = load_scalar(t.dtype(), t.data());
+  MSA_REQUIRE(value.to_complex().imag() == 0, Runtime, what, ": the imaginary part of ", value,
+              " would be lost: value cannot be converted to type ", what,
+              " without overflow; take .real or .abs() first");
+}
+
 PyObject* to_python_float(PyObject* self) {
   return guarded([&] {
+    require_real("float", tensor_of(self));
     Owned number = checked(item_object(tensor_of(self)));
     return PyNumber_Float(number.get());
   });

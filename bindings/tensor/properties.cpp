@@ -3,6 +3,7 @@
 #include "bindings/tensor/methods.h"
 #include "bindings/types/types.h"
 #include "core/autograd/meta.h"
+#include "core/base/warn.h"
 #include "core/sparse/sparse.h"
 
 namespace msa::py {
@@ -147,6 +148,10 @@ PyObject* matrix_adjoint(PyObject* self) {
 }
 PyObject* transposed(PyObject* self) {
   int64_t n = of(self).dim();
+  if (n != 2 && n != 0)
+    warn("Tensor.T of ", n,
+         " dimensions: only matrices will have .T; use .mT for batches of them, ",
+         "or .permute(*range(x.ndim - 1, -1, -1)) to reverse all dimensions");
   Owned dims = checked(PyTuple_New(n));
   for (int64_t i = 0; i < n; ++i)
     PyTuple_SET_ITEM(dims.get(), i, checked(PyLong_FromLongLong(n - 1 - i)).release());

@@ -1,4 +1,5 @@
 // The public convolutions: argument checks, unbatched inputs, padding by name, transposed forms.
+#include "core/base/warn.h"
 #include "generated/composed_nn.h"
 #include "generated/ops_convert.h"
 #include "generated/ops_elementwise.h"
@@ -34,8 +35,16 @@ Tensor by_real_parts(const Tensor& input, const Tensor& weight, const Tensor& bi
   return ops::complex(ops::sub(re, im), ops::sub(ops::sub(all, re), im));
 }
 
+void same_length(const char* op, const char* name, const Dims& values, const Dims& stride) {
+  MSA_REQUIRE(values.size() == stride.size(), Runtime, op, ": ", name, " must be one integer or ",
+              stride.size(), ", as stride is ", DimsView(stride), ", but got ", DimsView(values),
+              ".");
+}
+
 Tensor conv_nd(const char* op, const Tensor& input, const Tensor& weight, const Tensor& bias,
                const Dims& stride, const Dims& padding, const Dims& dilation, int64_t groups) {
+  same_length(op, "padding", padding, stride);
+  same_length(op, "dilation", dilation, stride);
   const auto conv = [&](const Tensor& i, const Tensor& w, const Tensor& b) {
     return batched(op, i, static_cast<int64_t>(stride.size()), [&](const Tensor& batch) {
       return ops::_conv(batch, w, b, stride, padding, dilation, groups);
@@ -53,6 +62,12 @@ Tensor conv_same(const Tensor& input, const Tensor& weight, const Tensor& bias, 
                 "conv: padding='same' is not supported for strided convolutions, but stride is ",
                 DimsView(stride), ".");
   Dims padding;
+  bool uneven = false;
+  for (size_t d = 0; d < stride.size(); ++d)
+    uneven |= dilation[d] * (weight.size(static_cast<int64_t>(d) + 2) - 1) % 2 != 0;
+  if (uneven)
+    warn("conv: padding='same' around an even kernel of shape ", DimsView(weight.sizes()),
+         " needs a padded copy of the input; an odd kernel does not");
   for (size_t d = 0; d < stride.size(); ++d)
     padding.push_back((dilation[d] * (weight.size(static_cast<int64_t>(d) + 2) - 1) + 1) / 2);
   Tensor out = ops::_conv(input, weight, bias, stride, padding, dilation, groups);
@@ -66,6 +81,7 @@ Tensor conv_same(const Tensor& input, const Tensor& weight, const Tensor& bias, 
 Tensor conv_by_name(const char* op, const Tensor& input, const Tensor& weight, const Tensor& bias,
                     const Dims& stride, std::string_view padding, const Dims& dilation,
                     int64_t groups) {
+  same_length(op, "dilation", dilation, stride);
   if (padding == "valid")
     return conv_nd(op, input, weight, bias, stride, Dims(stride.size(), 0), dilation, groups);
   MSA_REQUIRE(weight.dim() == static_cast<int64_t>(stride.size()) + 2, Runtime, op,
@@ -111,6 +127,9 @@ Tensor transposed_nd(const char* op, const Tensor& input, const Tensor& weight, 
           return transposed_nd(op, i, w, b, stride, padding, output_padding, groups, dilation);
         });
   const int64_t spatial = static_cast<int64_t>(stride.size());
+  same_length(op, "padding", padding, stride);
+  same_length(op, "output_padding", output_padding, stride);
+  same_length(op, "dilation", dilation, stride);
   if (bias.defined() && bias.dtype() == DType::BF16) {  // the bias joins before the sum is rounded
     const auto wide = [](const Tensor& t) { return ops::to_dtype(t, DType::F32); };
     return ops::to_dtype(transposed_nd(op, wide(input), wide(weight), wide(bias), stride, padding,
@@ -125,11 +144,15 @@ Tensor transposed_nd(const char* op, const Tensor& input, const Tensor& weight, 
     const Tensor out =
         ops::_conv_input_grad(batch, weight, size, stride, padding, dilation, groups);
     if (!bias.defined()) return out;
+    // As PyTorch's: only the kernel of two dimensions converts it.
+    MSA_REQUIRE(spatial == 2 || bias.dtype() == batch.dtype(), Runtime, op, ": expected a bias of ",
+                batch.dtype(), ", as the input is, but got ", bias.dtype(),
+                "; convert one with .to().");
     MSA_REQUIRE(bias.dim() == 1 && bias.size(0) == size[1], Runtime, op, ": bias must have ",
                 size[1], " elements, but its shape is ", DimsView(bias.sizes()), ".");
     Dims column(static_cast<size_t>(spatial) + 1, 1);
     column[0] = size[1];
-    return ops::add(out, ops::view(bias, column));
+    return ops::add(out, ops::to_dtype(ops::view(bias, column), out.dtype()));
   });
 }
 

@@ -1,6 +1,7 @@
 // Elementwise operators composed of others.
 #include "core/dispatch/elementwise.h"
 
+#include "core/composed/values.h"
 #include "generated/composed_activation.h"
 #include "generated/composed_compare.h"
 #include "generated/composed_elementwise.h"
@@ -55,6 +56,11 @@ Tensor complex(const Tensor& real, const Tensor& imag) {
               ", since complex32 is missing; convert with .float() first");
   Dims sizes = broadcast_sizes("complex", real.sizes(), imag.sizes());
   return ops::view_as_complex(ops::stack({ops::expand(real, sizes), ops::expand(imag, sizes)}, -1));
+}
+
+Tensor polar(const Tensor& abs, const Tensor& angle) {
+  require_same_dtype("polar", abs, angle);
+  return ops::complex(ops::mul(abs, ops::cos(angle)), ops::mul(abs, ops::sin(angle)));
 }
 
 Tensor gelu(const Tensor& input, std::string_view approximate) {

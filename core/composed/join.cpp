@@ -130,13 +130,15 @@ Tensor _chunk_cat(const TensorList& tensors, int64_t dim, int64_t num_chunks) {
   MSA_REQUIRE(num_chunks >= 1, Runtime, "_chunk_cat expects positive num_chunks, got ", num_chunks);
   TensorList parts;
   for (const Tensor& t : tensors) {
+    MSA_REQUIRE(dim < t.dim() && t.numel() > 0 && t.dtype() == tensors[0].dtype(), Runtime,
+                "_chunk_cat expects non-empty tensors of one dtype with more than ", dim,
+                " dimensions, but got ", t, " beside ", tensors[0]);
     int64_t d = wrap_dim(dim, t.dim()), n = t.size(d), each = (n + num_chunks - 1) / num_chunks;
     Dims pad(static_cast<size_t>(2 * (t.dim() - d)), 0);
     pad[pad.size() - 1] = each * num_chunks - n;
     Dims sizes(DimsView(t.sizes()).first(d));
     sizes.push_back(num_chunks);
-    sizes.push_back(t.numel() == 0 ? 0
-                                   : t.numel() / n * each / product(DimsView(t.sizes()).first(d)));
+    sizes.push_back(t.numel() / n * each / product(DimsView(t.sizes()).first(d)));
     parts.push_back(ops::reshape(ops::constant_pad_nd(t, pad, Scalar(int64_t{0})), sizes));
   }
   return ops::cat(parts, wrap_dim(dim, tensors[0].dim()) + 1);
@@ -263,6 +265,25 @@ Tensor logspace(const Scalar& start, const Scalar& end, int64_t steps, double ba
   const DType compute = is_complex(out) ? DType::C128 : out == DType::F32 ? out : DType::F64;
   Tensor exponents = ops::linspace(start, end, steps, compute, device);
   return ops::to_dtype(ops::pow(wrapped_number(Scalar(base)), exponents), out);
+}
+
+namespace {
+Scalar number_in(const char* op, const Tensor& t) {
+  MSA_REQUIRE(t.dim() == 0, Runtime, op, ": start and end must be numbers or 0-d tensors, got ", t);
+  return load_scalar(t.dtype(), t.data());
+}
+}  // namespace
+
+Tensor linspace_tensor(const Tensor& start, const Tensor& end, int64_t steps, OptDType dtype,
+                       OptDevice device) {
+  return ops::linspace(number_in("linspace", start), number_in("linspace", end), steps, dtype,
+                       device);
+}
+
+Tensor logspace_tensor(const Tensor& start, const Tensor& end, int64_t steps, double base,
+                       OptDType dtype, OptDevice device) {
+  return logspace(number_in("logspace", start), number_in("logspace", end), steps, base, dtype,
+                  device);
 }
 
 Tensor empty_permuted(const Dims& size, const Dims& physical_layout, OptDType dtype,

@@ -95,6 +95,7 @@ Tensor bilinear(const Tensor& input1, const Tensor& input2, const Tensor& weight
               DimsView(weight.sizes()), ".");
   MSA_REQUIRE(!bias.defined() || (bias.dim() == 1 && bias.size(0) == weight.size(0)), Runtime,
               "bilinear: expected a bias of ", weight.size(0), " elements.");
+  for (const Tensor& t : {input2, weight, bias}) require_same_dtype("bilinear", input1, t);
   const int64_t rows = product(leading(input1, 1));
   const int64_t out = weight.size(0), first = weight.size(1), second = weight.size(2);
   const Tensor by_first = ops::reshape(ops::permute(weight, {1, 0, 2}), {first, out * second});
@@ -103,6 +104,11 @@ Tensor bilinear(const Tensor& input1, const Tensor& input2, const Tensor& weight
   const Tensor column = ops::unsqueeze(ops::reshape(input2, {rows, second}), 2);
   Tensor result = ops::view(ops::matmul(mixed, column), joined(leading(input1, 1), {out}));
   return bias.defined() ? ops::add(result, bias) : result;
+}
+
+// Never a view, not even where a factor of 1 moves nothing.
+static Tensor copied_as(const Tensor& t, const Dims& sizes) {
+  return ops::view(ops::clone(t, MemoryFormat::Contiguous), sizes);
 }
 
 Tensor pixel_shuffle(const Tensor& input, int64_t factor) {
@@ -115,8 +121,8 @@ Tensor pixel_shuffle(const Tensor& input, int64_t factor) {
   const Dims lead = leading(input, 3);
   const int64_t out = channels / (factor * factor);
   const Tensor split = ops::reshape(input, joined(lead, {out, factor, factor, height, width}));
-  return ops::reshape(permuted_behind(split, lead.size(), {0, 3, 1, 4, 2}),
-                      joined(lead, {out, height * factor, width * factor}));
+  return copied_as(permuted_behind(split, lead.size(), {0, 3, 1, 4, 2}),
+                   joined(lead, {out, height * factor, width * factor}));
 }
 
 Tensor pixel_unshuffle(const Tensor& input, int64_t factor) {
@@ -129,8 +135,8 @@ Tensor pixel_unshuffle(const Tensor& input, int64_t factor) {
   const Dims lead = leading(input, 3);
   const Tensor split = ops::reshape(
       input, joined(lead, {channels, height / factor, factor, width / factor, factor}));
-  return ops::reshape(permuted_behind(split, lead.size(), {0, 2, 4, 1, 3}),
-                      joined(lead, {channels * factor * factor, height / factor, width / factor}));
+  return copied_as(permuted_behind(split, lead.size(), {0, 2, 4, 1, 3}),
+                   joined(lead, {channels * factor * factor, height / factor, width / factor}));
 }
 
 Tensor channel_shuffle(const Tensor& input, int64_t groups) {

@@ -123,7 +123,13 @@ Tensor binary_cross_entropy(const Tensor& input, const Tensor& target, const Ten
               input.dtype(), " and ", target.dtype(), ".");
   require_probabilities(input);
   Tensor terms = ops::_bce(input, target);
-  if (weight.defined()) terms = ops::mul(terms, weight);
+  if (weight.defined()) {
+    MSA_REQUIRE(
+        broadcast_sizes("binary_cross_entropy", input.sizes(), weight.sizes()) == input.sizes(),
+        Runtime, "binary_cross_entropy: weight of shape ", DimsView(weight.sizes()),
+        " does not broadcast to the input's shape ", DimsView(input.sizes()), ".");
+    terms = ops::mul(terms, weight);
+  }
   return reduced(terms, reduction);
 }
 

@@ -37,10 +37,10 @@ TensorList along(int64_t dim, const Tensor& index) {
   return out;
 }
 
-void require_vector(const char* op, const Tensor& index) {
-  MSA_REQUIRE(index.dim() <= 1, Index, op, "(): Index is supposed to be a vector, got ", index);
-  MSA_REQUIRE(index.dtype() == DType::I64 || index.dtype() == DType::I32, Index, op,
-              "(): Expected dtype int64 for index, got ", index.dtype());
+void require_vector(const char* op, const Tensor& index, ErrorKind kind = ErrorKind::Index) {
+  if (index.dim() > 1) fail(kind, op, "(): Index is supposed to be a vector, got ", index);
+  if (index.dtype() != DType::I64 && index.dtype() != DType::I32)
+    fail(kind, op, "(): Expected dtype int64 for index, got ", index.dtype());
 }
 
 // Sums of `src` with what counts of the input, and how many there are.
@@ -84,6 +84,12 @@ Tensor scatter_value_reduce(const Tensor& input, int64_t dim, const Tensor& inde
                             ops::full(index.sizes(), value, input.dtype(), input.device()), reduce);
 }
 
+Tensor narrow_tensor(const Tensor& input, int64_t dim, const Tensor& start, int64_t length) {
+  MSA_REQUIRE(start.dim() == 0 && is_integral(start.dtype()) && start.dtype() != DType::Bool,
+              Runtime, "narrow: start must be an int or a 0-d integer tensor, but got ", start);
+  return ops::narrow(input, dim, value_of(start).to_int(), length);
+}
+
 Tensor index_reduce(const Tensor& input, int64_t dim, const Tensor& index, const Tensor& source,
                     std::string_view reduce, bool include_self) {
   MSA_REQUIRE(reduce != "sum", Runtime,
@@ -119,7 +125,7 @@ Tensor index_fill(const Tensor& input, int64_t dim, const Tensor& index, const T
 }
 
 Tensor index_copy(const Tensor& input, int64_t dim, const Tensor& index, const Tensor& source) {
-  require_vector("index_copy_", index);
+  require_vector("index_copy_", index, ErrorKind::Runtime);
   int64_t d = wrap_dim(dim, input.dim());
   MSA_REQUIRE(input.dtype() == source.dtype(), Runtime,
               "index_copy_(): self and source expected to have the same dtype, but got (self) ",
@@ -167,7 +173,7 @@ Tensor put(const Tensor& input, const Tensor& index, const Tensor& source, bool 
   MSA_REQUIRE(input.dtype() == source.dtype(), Runtime,
               "put_(): self and source expected to have the same dtype, but got self.dtype = ",
               input.dtype(), " and source.dtype = ", source.dtype());
-  MSA_REQUIRE(index.numel() == source.numel(), Runtime,
+  MSA_REQUIRE(index.numel() == source.numel(), Index,
               "put_(): Expected source and index to have the same number of elements, but got ",
               source.numel(), " and ", index.numel());
   MSA_REQUIRE(input.numel() > 0 || index.numel() == 0, Index,
@@ -247,10 +253,6 @@ Tensor searchsorted(const Tensor& sorted_sequence, const Tensor& input, bool out
   MSA_REQUIRE(!side || !right || *side == "right", Runtime,
               "torch.searchsorted(): side and right can't be set to opposites, got side of left "
               "while right was True");
-  MSA_REQUIRE(
-      input->wrapped_number || input.dtype() == sorted_sequence.dtype(), Runtime,
-      "torch.searchsorted(): input value tensor and boundary tensor should have same dtype, got ",
-      input.dtype(), " and ", sorted_sequence.dtype());
   MSA_REQUIRE(!sorter.defined() || sorter.sizes() == sorted_sequence.sizes(), Runtime,
               "torch.searchsorted(): boundary and sorter must have the same size, got ",
               sorted_sequence.sizes(), " and ", sorter.defined() ? sorter.sizes() : Dims{});
@@ -267,8 +269,12 @@ Tensor searchsorted(const Tensor& sorted_sequence, const Tensor& input, bool out
                 "input value tensor must match, but we got boundaries tensor ",
                 sorted_sequence.sizes(), " and input value tensor ", input.sizes());
   }
-  return ops::_searchsorted(detach(sorted_sequence), detach(input), sorter,
-                            right || (side && *side == "right"), out_int32);
+  DType common = input->wrapped_number ? sorted_sequence.dtype()
+                                       : promote_types(sorted_sequence.dtype(), input.dtype());
+  return ops::_searchsorted(
+      ops::to_dtype(detach(sorted_sequence), common),
+      input->wrapped_number ? detach(input) : ops::to_dtype(detach(input), common), sorter,
+      right || (side && *side == "right"), out_int32);
 }
 
 Tensor bucketize(const Tensor& input, const Tensor& boundaries, bool out_int32, bool right) {
@@ -280,9 +286,12 @@ Tensor bucketize(const Tensor& input, const Tensor& boundaries, bool out_int32, 
 
 // Looked up among the sorted test elements, except where there are few.
 Tensor isin(const Tensor& elements, const Tensor& test_elements, bool, bool invert) {
+  for (DType t : {elements.dtype(), test_elements.dtype()})
+    MSA_REQUIRE(!is_complex(t) && t != DType::Bool, Runtime,
+                "isin: bool and complex elements cannot be looked up, but got ", t,
+                "; convert with .to() first");
   Tensor tests = ops::reshape(test_elements, {-1}), found;
-  if (tests.numel() <= 16 || is_complex(tests.dtype()) || elements.dtype() != tests.dtype() ||
-      tests.dtype() == DType::Bool) {
+  if (tests.numel() <= 16 || elements.dtype() != tests.dtype()) {
     found = ops::any_dim(ops::eq(ops::unsqueeze(elements, -1), tests), Dims{-1});
   } else {
     Tensor sorted = std::get<0>(ops::sort(detach(tests)));
@@ -369,7 +378,7 @@ Pair histogram_bins_tensor(const Tensor& input, const Tensor& bins, const Tensor
               "torch.histogram(): input tensor and bins tensors should have the same dtype, but "
               "got input with dtype ",
               input.dtype(), " and bins with dtype ", bins.dtype());
-  return count_between(input, detach(bins), weight, false, density);
+  return count_between(input, ops::clone(detach(bins)), weight, false, density);
 }
 
 Pair histogram(const Tensor& input, int64_t bins, const OptFloats& range, const Tensor& weight,

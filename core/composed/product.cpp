@@ -1,6 +1,8 @@
 // Products and distances made of matrix products and elementwise ones.
 #include <algorithm>
 
+#include "core/base/warn.h"
+#include "core/composed/values.h"
 #include "core/dispatch/elementwise.h"
 #include "generated/composed_product.h"
 #include "generated/ops_compare.h"
@@ -16,8 +18,6 @@
 
 namespace msa::composed {
 namespace {
-
-Tensor number(double v) { return wrapped_number(Scalar(v)); }
 
 // A factor as the elements' own type has it: integers cut its fraction off, halves round it.
 Tensor factor(const Scalar& value, DType dtype) { return scalar_tensor(value, dtype); }
@@ -112,6 +112,7 @@ Tensor addbmm(const Tensor& input, const Tensor& batch1, const Tensor& batch2, c
   MSA_REQUIRE(batch1.size(0) == batch2.size(0) && batch1.size(2) == batch2.size(1), Runtime,
               "addbmm: batch1 and batch2 must have same number of batches and fitting sizes, got ",
               batch1.sizes(), " and ", batch2.sizes());
+  require_same_dtype("addbmm", input, batch1);
   Tensor sum = ops::_expand(input, {batch1.size(1), batch2.size(2)});
   if (batch1.size(0) == 0) return ops::mul(sum, factor(beta, sum.dtype()));
   for (int64_t i = 0; i < batch1.size(0); ++i)
@@ -124,13 +125,16 @@ Tensor cross(const Tensor& input, const Tensor& other, OptInt dim) {
   MSA_REQUIRE(input.dim() == other.dim(), Runtime,
               "linalg.cross: inputs must have the same number of dimensions, got ", input.sizes(),
               " and ", other.sizes());
+  require_same_dtype("linalg.cross", input, other);
   Dims sizes = broadcast_sizes("cross", input.sizes(), other.sizes());
   auto ndim = static_cast<int64_t>(sizes.size()), d = int64_t{0};
   if (dim) {
     d = wrap_dim(*dim, ndim);
   } else {
     while (d < ndim && sizes[d] != 3) ++d;
-    MSA_REQUIRE(d < ndim, Runtime, "no dimension of size 3 in input");
+    MSA_REQUIRE(d < ndim, Runtime, "cross: no dimension of size 3 in input of shape ", sizes);
+    warn("cross: without dim= the first dimension of size 3 is taken (", d,
+         "), which is deprecated; pass dim=", d);
   }
   MSA_REQUIRE(ndim > 0 && input.sizes()[d] == 3 && other.sizes()[d] == 3, Runtime,
               "linalg.cross: inputs dimension ", d, " must have length 3. Got ", input.sizes(),

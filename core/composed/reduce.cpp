@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "core/autograd/meta.h"
+#include "core/base/warn.h"
 #include "generated/composed_reduce.h"
 #include "generated/ops_compare.h"
 #include "generated/ops_convert.h"
@@ -20,35 +21,45 @@ double correction_of(const OptScalar& correction) {
 }
 double correction_of(bool unbiased) { return unbiased ? 1.0 : 0.0; }
 
-Tensor checked(const char* op, const Tensor& input) {
+void require_inexact(const char* op, const Tensor& input) {
   MSA_REQUIRE(is_inexact(input.dtype()), Runtime, op,
               ": only support floating point and complex dtypes, got ", input.dtype(),
               "; convert with .float() first");
+}
+
+// Refuses integers; where the result is not a number for want of elements, says why.
+Tensor checked(const char* op, const Tensor& input, const OptDims& dim, double correction) {
+  require_inexact(op, input);
+  Dims kept = reduced_sizes(input.sizes(), reduced_dims(op, dim, input.dim()), false);
+  int64_t results = product(kept), each = results ? input.numel() / results : 0;
+  if (results && static_cast<double>(each) <= correction)
+    warn(op, ": ", each, " element(s) with a correction of ", correction,
+         " leave no degrees of freedom, the result is inf or nan; pass correction=0");
   return input;
 }
 
 // Complex variance is that of both parts together.
 Tensor var_of(const char* op, const Tensor& input, const OptDims& dim, double correction,
               bool keepdim) {
-  checked(op, input);
+  checked(op, input, dim, correction);
   if (!is_complex(input.dtype())) return ops::_var(input, dim, correction, keepdim);
   return ops::add(ops::_var(ops::real(input), dim, correction, keepdim),
                   ops::_var(ops::imag(input), dim, correction, keepdim));
 }
 Tensor std_of(const Tensor& input, const OptDims& dim, double correction, bool keepdim) {
   if (is_complex(input.dtype())) return ops::sqrt(var_of("std", input, dim, correction, keepdim));
-  return ops::_std(checked("std", input), dim, correction, keepdim);
+  return ops::_std(checked("std", input, dim, correction), dim, correction, keepdim);
 }
 Pair var_mean_of(const Tensor& input, const OptDims& dim, double correction, bool keepdim) {
   if (is_complex(input.dtype()))
     return {var_of("var_mean", input, dim, correction, keepdim),
             ops::mean_dim(input, dim, keepdim)};
-  return ops::_var_mean(checked("var_mean", input), dim, correction, keepdim);
+  return ops::_var_mean(checked("var_mean", input, dim, correction), dim, correction, keepdim);
 }
 Pair std_mean_of(const Tensor& input, const OptDims& dim, double correction, bool keepdim) {
   if (is_complex(input.dtype()))
     return {std_of(input, dim, correction, keepdim), ops::mean_dim(input, dim, keepdim)};
-  return ops::_std_mean(checked("std_mean", input), dim, correction, keepdim);
+  return ops::_std_mean(checked("std_mean", input, dim, correction), dim, correction, keepdim);
 }
 
 }  // namespace
@@ -114,7 +125,9 @@ static void require_elements(const Tensor& input, double order, const OptDims& d
 
 Tensor vector_norm(const Tensor& x, const Scalar& ord, const OptDims& dim, bool keepdim,
                    OptDType dtype) {
-  checked("linalg.vector_norm", x);
+  require_inexact("linalg.vector_norm", x);
+  MSA_REQUIRE(!ord.is_complex(), Runtime,
+              "linalg.vector_norm: the order of a norm is a real number, but got ", ord);
   Tensor input = dtype ? ops::to_dtype(x, *dtype) : x;
   double order = ord.to_double();
   require_elements(input, order, dim);

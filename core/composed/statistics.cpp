@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "core/autograd/meta.h"
+#include "core/base/warn.h"
 #include "core/rules/rules.h"
 #include "generated/composed_statistics.h"
 #include "generated/ops_compare.h"
@@ -186,6 +187,9 @@ Tensor cov(const Tensor& input, int64_t correction, const Tensor& fweights,
   } else {
     norm = ops::sub(total, number(correction));
   }
+  if (total.device().is_cpu() && ops::le(norm, number(int64_t{0})).data<bool>()[0])
+    warn("cov: ", n, " observation(s) with a correction of ", correction,
+         " leave no degrees of freedom, the result is inf or nan; pass correction=0");
   Tensor apart = ops::sub(x, mean);
   Tensor weighted = weights.defined() ? ops::mul(apart, weights) : apart;
   Tensor out = ops::div(ops::mm(apart, ops::to_dtype(ops::conj(ops::t(weighted)), apart.dtype())),

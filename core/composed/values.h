@@ -11,6 +11,12 @@ namespace msa::composed {
 
 inline Tensor number(double value) { return wrapped_number(Scalar(value)); }
 
+inline void require_same_dtype(std::string_view op, const Tensor& a, const Tensor& b) {
+  MSA_REQUIRE(!b.defined() || a.dtype() == b.dtype(), Runtime, op,
+              ": expected tensors of one dtype, but got ", a.dtype(), " and ", b.dtype(),
+              "; convert one with .to().");
+}
+
 // A vector tensor of computed values, on the device where it is used.
 template <class T>
 Tensor table(const std::vector<T>& values, Device device) {

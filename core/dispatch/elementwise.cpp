@@ -39,6 +39,31 @@ DType result_dtype(DTypeRule rule, DType computed) {
   return rule == DTypeRule::ToReal ? to_real(computed) : computed;
 }
 
+// What PyTorch names as wrong rather than as not implemented: some inputs, and factors (`alpha`)
+// and other numbers that the computed dtype cannot hold.
+[[gnu::cold, gnu::noinline]] void refuse_inputs(const ElementwiseOp& op, Inputs inputs) {
+  for (const Tensor* t : inputs) {
+    MSA_REQUIRE(!(op.refuses & kRefusesBool) || t->dtype() != DType::Bool, Runtime, op.name,
+                ": not for bool tensors; for masks use ~, ^ or logical_not(), for numbers convert "
+                "with .to() first");
+    MSA_REQUIRE(!(op.refuses & kRefusesComplex) || !is_complex(t->dtype()), Runtime, op.name,
+                ": not for complex tensors (", t->dtype(), "); take .real, .imag or .abs() first");
+  }
+}
+
+[[gnu::cold, gnu::noinline]] void check_number(const ElementwiseOp& op, const Scalar& number,
+                                               DType computed) {
+  if (is_complex(computed)) return;
+  MSA_REQUIRE(!op.alpha || !number.is_bool() || computed == DType::Bool, Runtime, op.name,
+              ": alpha is ", number, ", a bool, but the result is ", computed, "; give a number");
+  MSA_REQUIRE(!op.alpha || !number.is_floating() || is_inexact(computed), Runtime, op.name,
+              ": alpha is ", number, ", but the result is ", computed,
+              "; give an int or convert an input with .to() first");
+  bool whole = !number.is_complex() || (!op.alpha && number.to_complex().imag() == 0);
+  MSA_REQUIRE(whole, Runtime, op.name, ": value cannot be converted to type ", computed,
+              " without overflow: ", number);
+}
+
 // --- the short way -------------------------------------------------------------------------------
 
 struct Flat {
@@ -158,9 +183,9 @@ Dims result_strides(const Dims& sizes, Inputs inputs, const Strides& strides) {
 // Checks a given output and gives it the result's sizes.
 void prepare_output(const ElementwiseOp& op, Inputs inputs, Tensor& out, bool inplace,
                     const Dims& sizes, const Strides& strides, DType result) {
-  MSA_REQUIRE(can_cast(result, out.dtype()), Runtime, op.name, ": result type ", result,
-              " can't be cast to the desired output type ", out.dtype(),
-              "; convert an input with .to() first");
+  MSA_REQUIRE(op.exact_out ? result == out.dtype() : can_cast(result, out.dtype()), Runtime,
+              op.name, ": result type ", result, " can't be cast to the desired output type ",
+              out.dtype(), "; convert an input with .to() first");
   if (!(out.sizes() == sizes)) {
     auto is_out = [&](const Tensor* t) { return t->impl() == out.impl(); };
     bool is_input = inplace || std::any_of(inputs.begin(), inputs.end(),
@@ -214,11 +239,12 @@ void run_loops(const ElementwiseOp& op, Inputs inputs, const Scalar* params, con
             result_dtype(op.rule, compute), params);
 }
 
-Tensor run_general(const ElementwiseOp& op, Inputs inputs, const Scalar* params, Tensor* out,
-                   bool inplace) {
+Tensor run_general(const ElementwiseOp& op, Inputs inputs, std::span<const Scalar> params,
+                   Tensor* out, bool inplace) {
   Device device = common_device(op, inputs, out);
   Plan plan;
   plan.computed = computed_dtype(op, result_type(inputs));
+  for (const Scalar& p : params) check_number(op, p, plan.computed);
   plan.result = result_dtype(op.rule, plan.computed);
   plan.sizes = common_sizes(op, inputs);
   for (size_t i = 0; i < inputs.size(); ++i)
@@ -233,11 +259,11 @@ Tensor run_general(const ElementwiseOp& op, Inputs inputs, const Scalar* params,
   // A half result is rounded as such before it goes to a wider output.
   if (is_half(plan.result) && result.dtype() != plan.result) {
     Tensor half = fresh();
-    run_loops(op, inputs, params, plan, half);
+    run_loops(op, inputs, params.data(), plan, half);
     cpu::copy_elements(plan.sizes, {result.data(), result.dtype(), result.strides().data()},
                        {half.data(), plan.result, half.strides().data()});
   } else {
-    run_loops(op, inputs, params, plan, result);
+    run_loops(op, inputs, params.data(), plan, result);
   }
   return result;
 }
@@ -247,10 +273,14 @@ Tensor run_general(const ElementwiseOp& op, Inputs inputs, const Scalar* params,
 Tensor run_elementwise(const ElementwiseOp& op, std::initializer_list<const Tensor*> inputs,
                        std::initializer_list<Scalar> params, Tensor* out, bool inplace) {
   Inputs in(inputs.begin(), inputs.size());
+  if (__builtin_expect(op.refuses, 0)) refuse_inputs(op, in);
   Flat flat;
   if (plan_flat(flat, op, in)) {
     DType dtype = result_dtype(op.rule, flat.lead->dtype);
     if (!out || flat_output(flat, *out->impl(), dtype, in)) {
+      for (const Scalar& p : params)
+        if (__builtin_expect(p.kind() != Scalar::Kind::Int, 0))
+          check_number(op, p, flat.lead->dtype);
       Tensor result = out ? *out : empty(flat.lead->sizes, dtype);
       flat.data[0] = data_of(*result.impl());
       flat.steps[0] = static_cast<int64_t>(size_bytes(dtype));
@@ -259,7 +289,7 @@ Tensor run_elementwise(const ElementwiseOp& op, std::initializer_list<const Tens
       return result;
     }
   }
-  return run_general(op, in, params.begin(), out, inplace);
+  return run_general(op, in, {params.begin(), params.size()}, out, inplace);
 }
 
 }  // namespace msa

@@ -27,6 +27,8 @@ enum class DTypeRule : uint8_t {
   Float,         // like PromoteFloat but complex is refused
 };
 
+enum : uint8_t { kRefusesBool = 1, kRefusesComplex = 2 };
+
 struct ElementwiseOp {
   const char* name;
   DTypeRule rule;
@@ -34,6 +36,9 @@ struct ElementwiseOp {
   const LoopTable* const* table;  // points at the table chosen for this machine when loaded
   // Half types: a 0-d `other` is not rounded to half first (mul and div in PyTorch).
   bool exact_other = false;
+  bool exact_out = false;  // out= must have the result's dtype
+  bool alpha = false;      // the parameter is a factor that must suit the result's dtype
+  uint8_t refuses = 0;     // inputs that PyTorch names as wrong
 };
 
 // `out`: null makes a new tensor; `inplace` means that out is the first input and may not change

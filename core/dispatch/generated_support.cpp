@@ -20,19 +20,28 @@ void fail_out_with_grad(const char* op) {
 }
 
 namespace {
-void check_out_dtype(const char* op, DType result, const Tensor& out) {
-  MSA_REQUIRE(can_cast(result, out.dtype()), Runtime, op, ": result type ", result,
-              " can't be cast to the desired output type ", out.dtype(),
+void check_out_dtype(const char* op, DType result, const Tensor& out, OutKind kind) {
+  MSA_REQUIRE(kind != kOutCasts || can_cast(result, out.dtype()), Runtime, op, ": result type ",
+              result, " can't be cast to the desired output type ", out.dtype(),
               "; give an out= of that type");
+  MSA_REQUIRE(kind == kOutCasts || result == out.dtype(), Runtime, op, ": the result is ", result,
+              " but the tensor that takes it ", out.dtype(), "; give one of that type");
+}
+
+void resize(const char* op, Tensor& out, DimsView sizes, OutKind kind) {
+  if (kind == kOutSilent && !std::ranges::equal(out.sizes(), sizes))
+    set_layout(*out.impl(), {sizes, contiguous_strides(sizes), out.offset()});
+  resize_output(op, out, sizes);
 }
 }  // namespace
 
-Tensor prepare_out(const char* op, const OutSpec& spec, Tensor& out, TensorsView inputs) {
-  check_out_dtype(op, spec.dtype, out);
+Tensor prepare_out(const char* op, const OutSpec& spec, Tensor& out, TensorsView inputs,
+                   OutKind kind) {
+  check_out_dtype(op, spec.dtype, out, kind);
   // An input may not be resized, let alone written, before the kernel has read it.
   for (const Tensor& t : inputs)
     if (t.defined() && t.same_storage(out)) return make_output(spec, out.device());
-  resize_output(op, out, spec.sizes);
+  resize(op, out, spec.sizes, kind);
   return out.dtype() == spec.dtype && out.is_contiguous() ? out : make_output(spec, out.device());
 }
 
@@ -46,23 +55,22 @@ void finish_out(const char* op, const Tensor& filled, Tensor& out) {
   }
 }
 
-void copy_to_out(const char* op, const Tensor& result, Tensor& out) {
-  check_out_dtype(op, result.dtype(), out);
-  resize_output(op, out, result.sizes());
+void copy_to_out(const char* op, const Tensor& result, Tensor& out, OutKind kind) {
+  check_out_dtype(op, result.dtype(), out, kind);
+  resize(op, out, result.sizes(), kind);
   GradMode off(false);
   ops::copy_(out, result);
 }
 
-void check_inplace_spec(const char* op, const Tensor& self, const OutSpec& spec) {
+void check_inplace_spec(const char* op, const Tensor& self, const OutSpec& spec, OutKind kind) {
   MSA_REQUIRE(spec.sizes == self.sizes(), Runtime, op, ": output with shape ",
               DimsView(self.sizes()), " doesn't match the broadcast shape ", DimsView(spec.sizes),
               "; use the form that is not in-place");
-  MSA_REQUIRE(can_cast(spec.dtype, self.dtype()), Runtime, op, ": result type ", spec.dtype,
-              " can't be cast to the desired output type ", self.dtype());
+  check_out_dtype(op, spec.dtype, self, kind);
 }
 
-void check_inplace_result(const char* op, const Tensor& self, const Tensor& result) {
-  check_inplace_spec(op, self, {result.sizes(), result.dtype()});
+void check_inplace_result(const char* op, const Tensor& self, const Tensor& result, OutKind kind) {
+  check_inplace_spec(op, self, {result.sizes(), result.dtype()}, kind);
 }
 
 void copy_into(Tensor& self, const Tensor& result) {

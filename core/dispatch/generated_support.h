@@ -7,6 +7,7 @@
 #include "core/autograd/formulas.h"
 #include "core/autograd/saved.h"
 #include "core/dispatch/elementwise.h"
+#include "core/dispatch/overlap.h"
 #include "core/dispatch/packed.h"
 #include "core/rules/rules.h"
 
@@ -43,16 +44,34 @@ inline std::array<OutSpec, N> as_specs(std::array<OutSpec, N> many) {
   return many;
 }
 
-// `out=`: refuses gradients and dtypes that cannot hold the result, and gives what the kernel is to
-// fill: `out` itself, resized, or a temporary where `out` is laid out otherwise or is an input.
+// What a row's `out=` takes: the result's dtype only, or every one that can hold the result.
+// Silent: what makes tensors out of nothing resizes `out` without a warning.
+enum OutKind : uint8_t { kOutExact, kOutCasts, kOutSilent };
+
+// `out=`: refuses gradients and dtypes, and gives what the kernel is to fill: `out` itself,
+// resized, or a temporary where `out` is laid out otherwise or is an input.
 [[noreturn]] void fail_out_with_grad(const char* op);
-Tensor prepare_out(const char* op, const OutSpec& spec, Tensor& out, TensorsView inputs);
+Tensor prepare_out(const char* op, const OutSpec& spec, Tensor& out, TensorsView inputs,
+                   OutKind kind);
 void finish_out(const char* op, const Tensor& filled, Tensor& out);
-void copy_to_out(const char* op, const Tensor& result, Tensor& out);
+void copy_to_out(const char* op, const Tensor& result, Tensor& out, OutKind kind);
+// `out` may not share memory with these inputs.
+template <class... T>
+void check_apart(const char* op, const Tensor& out, const T&... inputs) {
+  check_no_repeats(op, out);
+  auto check = [&](const auto& input) {
+    if constexpr (std::is_same_v<std::decay_t<decltype(input)>, TensorList>) {
+      for (const Tensor& t : input) check_disjoint(op, out, t);
+    } else {
+      check_disjoint(op, out, input);
+    }
+  };
+  (check(inputs), ...);
+}
 
 // In-place forms of rows that do not fill their input directly: the result must fit it.
-void check_inplace_spec(const char* op, const Tensor& self, const OutSpec& spec);
-void check_inplace_result(const char* op, const Tensor& self, const Tensor& result);
+void check_inplace_spec(const char* op, const Tensor& self, const OutSpec& spec, OutKind kind);
+void check_inplace_result(const char* op, const Tensor& self, const Tensor& result, OutKind kind);
 void copy_into(Tensor& self, const Tensor& result);
 // In-place forms of views: `self` takes the layout; its history becomes the node's.
 void change_layout(Tensor& self, const Layout& layout, const Ref<Node>& node);

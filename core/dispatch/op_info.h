@@ -21,14 +21,18 @@ enum class ArgType : uint8_t {
   Layout  // an Int: 0 is torch.strided
 };
 
+// Where a Python number may stand for a tensor (it becomes a 0-d wrapped one): nowhere, beside
+// a tensor at another place, or whatever else is given.
+enum class Number : uint8_t { No, BesideTensor, Always };
+
 struct Param {
   const char* name;
   ArgType type;
   bool optional;  // None is accepted ("Tensor?")
   bool keyword_only;
   bool has_default;
-  bool number_as_tensor;  // a Python number becomes a 0-d wrapped tensor here
-  int8_t repeat_int;      // int[2]: one int stands for that many; 0: a list only
+  Number number;
+  int8_t repeat_int;  // int[2]: one int stands for that many; 0: a list only
   Value default_value;
 };
 

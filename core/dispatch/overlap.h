@@ -11,4 +11,7 @@ void check_no_repeats(std::string_view op, const Tensor& out);
 // whether their elements meet cannot be told cheaply.
 void check_no_overlap(std::string_view op, const Tensor& out, const Tensor& input);
 
+// Raises where `input`, which is read while `out` is written, shares any of its memory.
+void check_disjoint(std::string_view op, const Tensor& out, const Tensor& input);
+
 }  // namespace msa

@@ -1,6 +1,7 @@
 // Rules of elementwise kernels that are no plain elementwise rows.
 #include "core/dispatch/elementwise.h"
 
+#include "core/base/warn.h"
 #include "generated/rules_compare.h"
 
 namespace msa::rules {
@@ -9,6 +10,8 @@ OutSpec where(const Tensor& condition, const Tensor& input, const Tensor& other)
   MSA_REQUIRE(condition.dtype() == DType::Bool || condition.dtype() == DType::U8, Runtime,
               "where expected condition to be a boolean tensor, but got a tensor with dtype ",
               condition.dtype());
+  if (condition.dtype() == DType::U8)
+    warn("where: a uint8 condition is deprecated; convert it with .bool()");
   const Tensor* values[] = {&input, &other};
   Dims sizes = broadcast_sizes("where", broadcast_sizes("where", condition.sizes(), input.sizes()),
                                other.sizes());

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/base/warn.h"
 #include "core/dispatch/elementwise.h"
 #include "generated/ops_index.h"
 #include "generated/ops_shape.h"
@@ -40,6 +41,8 @@ TensorList without_masks(const Tensor& input, const TensorList& indices) {
       out.push_back(index);
       continue;
     }
+    if (index.dtype() == DType::U8)
+      warn("index: a uint8 tensor as a mask is deprecated; convert it with .bool()");
     Tensor mask = mask_rows(index);
     check_mask(mask, input, out.size());
     Tensor places = ops::nonzero(mask);
@@ -221,6 +224,10 @@ OutSpec index_add(const Tensor& input, int64_t dim, const Tensor& index, const T
   MSA_REQUIRE(index.numel() == (source.dim() == 0 ? 1 : source.size(d)), Runtime,
               "index_add_(): Number of indices (", index.numel(),
               ") should be equal to source.size(dim) of ", source);
+  for (int64_t i = 0; i < std::min(source.dim(), input.dim()); ++i)
+    MSA_REQUIRE(i == d || source.sizes()[i] == input.sizes()[i], Runtime,
+                "index_add_(): apart from dimension ", d,
+                " source must have the sizes of self, got ", source, " and ", input);
   return {input.sizes(), input.dtype(), preserved_strides(input.sizes(), input.strides())};
 }
 

@@ -50,9 +50,17 @@ Dims bmm_sizes(std::string_view op, const Tensor& a, const Tensor& b) {
   return {a.sizes()[0], a.sizes()[1], b.sizes()[2]};
 }
 
+void fits_dtype(std::string_view op, const Scalar& number, DType dtype) {
+  MSA_REQUIRE(!number.is_complex() || is_complex(dtype), Runtime, op,
+              ": value cannot be converted to type ", dtype, " without overflow: ", number);
+}
+
 // The sum's first operand broadcasts to the product.
-OutSpec added(std::string_view op, const Tensor& input, const Tensor& factor, Dims sizes) {
+OutSpec added(std::string_view op, const Tensor& input, const Tensor& factor, Dims sizes,
+              const Scalar& beta, const Scalar& alpha) {
   same_dtype(op, input, factor);
+  fits_dtype(op, beta, input.dtype());
+  fits_dtype(op, alpha, input.dtype());
   MSA_REQUIRE(broadcast_sizes(op, sizes, input.sizes()) == sizes, Runtime, op, ": input of shape ",
               DimsView(input.sizes()), " does not broadcast to the product's shape ",
               DimsView(sizes), ".");
@@ -101,17 +109,17 @@ OutSpec matmul(const Tensor& input, const Tensor& other) {
   return {sizes, input.dtype()};
 }
 
-OutSpec addmm(const Tensor& input, const Tensor& mat1, const Tensor& mat2, const Scalar&,
-              const Scalar&) {
-  return added("addmm", input, mat1, mm_sizes("addmm", mat1, mat2));
+OutSpec addmm(const Tensor& input, const Tensor& mat1, const Tensor& mat2, const Scalar& beta,
+              const Scalar& alpha) {
+  return added("addmm", input, mat1, mm_sizes("addmm", mat1, mat2), beta, alpha);
 }
-OutSpec addmv(const Tensor& input, const Tensor& mat, const Tensor& vec, const Scalar&,
-              const Scalar&) {
-  return added("addmv", input, mat, mv_sizes("addmv", mat, vec));
+OutSpec addmv(const Tensor& input, const Tensor& mat, const Tensor& vec, const Scalar& beta,
+              const Scalar& alpha) {
+  return added("addmv", input, mat, mv_sizes("addmv", mat, vec), beta, alpha);
 }
-OutSpec baddbmm(const Tensor& input, const Tensor& batch1, const Tensor& batch2, const Scalar&,
-                const Scalar&) {
-  return added("baddbmm", input, batch1, bmm_sizes("baddbmm", batch1, batch2));
+OutSpec baddbmm(const Tensor& input, const Tensor& batch1, const Tensor& batch2, const Scalar& beta,
+                const Scalar& alpha) {
+  return added("baddbmm", input, batch1, bmm_sizes("baddbmm", batch1, batch2), beta, alpha);
 }
 
 OutSpec linear(const Tensor& input, const Tensor& weight, const Tensor& bias) {

@@ -29,12 +29,17 @@ std::array<OutSpec, 2> scan_with_index(const Tensor& input, int64_t dim) {
 
 std::array<OutSpec, 2> sort(const Tensor& input, OptBool, int64_t dim, bool) {
   wrap_dim(dim, input.dim());
+  MSA_REQUIRE(!is_complex(input.dtype()), Runtime, "sort: complex elements have no order, got ",
+              input.dtype(), "; sort .real or .abs()");
   OutSpec values = like(input);
   return {values, indices_like(values)};
 }
 
 std::array<OutSpec, 2> topk(const Tensor& input, int64_t k, int64_t dim, bool, bool) {
   int64_t d = wrap_dim(dim, input.dim()), n = input.dim() ? input.sizes()[d] : 1;
+  MSA_REQUIRE(input.dtype() != DType::Bool && !is_complex(input.dtype()), Runtime,
+              "topk: bool and complex elements have no order here, got ", input.dtype(),
+              "; convert with .to() first");
   MSA_REQUIRE(k >= 0 && k <= n, Runtime, "topk: selected index k out of range: ", k, " of dim ", d,
               " with ", n, " elements");
   OutSpec values{input.sizes(), input.dtype()};

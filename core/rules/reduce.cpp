@@ -128,6 +128,9 @@ std::array<OutSpec, 2> kthvalue(const Tensor& input, int64_t k, int64_t dim, boo
 }
 
 OutSpec arg_extreme(const Tensor& input, OptInt dim, bool keepdim) {
+  MSA_REQUIRE(input.dtype() != DType::Bool && !is_complex(input.dtype()), Runtime,
+              "argmax, argmin: bool and complex elements have no order here, got ", input.dtype(),
+              "; convert with .to() first");
   OptDims dims = dim ? OptDims(Dims{*dim}) : OptDims();
   check_not_empty("argmax, argmin", input, dims);
   return {reduced_sizes(input.sizes(), reduced_dims("argmax, argmin", dims, input.dim()), keepdim),

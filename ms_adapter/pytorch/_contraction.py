@@ -71,6 +71,8 @@ def tensordot(a, b, dims=2, out=None):
             raise RuntimeError(f"tensordot expects dims < ndim_a or ndim_b, but got dims={dims}")
         left, right = list(range(a.dim() - dims, a.dim())), list(range(dims))
     else:
+        if not isinstance(dims, (tuple, list)):
+            raise RuntimeError(f"tensordot: dims must be an int or two lists of ints, but got {dims!r}")
         left, right = ([d] if isinstance(d, int) else list(d) for d in dims)
     function = _C.functions["tensordot"]
     return function(a, b, left, right) if out is None else function(a, b, left, right, out=out)

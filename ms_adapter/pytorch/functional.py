@@ -110,6 +110,8 @@ def nonzero(input, *, out=None, as_tuple=False):
     (tensor([0, 1]), tensor([0, 1]))
     """
     rows = _C.functions["nonzero"]
+    if not isinstance(as_tuple, bool):
+        raise TypeError(f"nonzero(): argument 'as_tuple' must be bool, not {type(as_tuple).__name__}")
     if not as_tuple:
         return rows(input) if out is None else rows(input, out=out)
     return rows(input.unsqueeze(0) if input.dim() == 0 else input).unbind(1)

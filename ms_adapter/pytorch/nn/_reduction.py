@@ -12,7 +12,7 @@ def get_enum(reduction):
             "reduction='elementwise_mean' is deprecated. Please use reduction='mean' instead.", stacklevel=3
         )
         return 1
-    if reduction not in _VALUES:
+    if not isinstance(reduction, str) or reduction not in _VALUES:
         raise ValueError(f"{reduction} is not a valid value for reduction")
     return _VALUES[reduction]
 
