@@ -261,8 +261,7 @@ class Emitter:
         if row.kind == "compose":
             return [*lines, *self.compose_inplace(), "}"]
         record = self.record_condition(True)
-        lines += [f"  bool record = {record or f'must_record({first})'};",
-                  f'  check_inplace("{row.cpp_inplace}", {first}, record);']
+        lines += [f"  bool record = {record or 'false'};", f'  check_inplace("{row.cpp_inplace}", {first}, record);']
         if row.kind == "view":
             rest = "".join(f", {p.cpp}" for p in row.params[1:])
             lines.append(f"  Layout layout = layouts::{row.layout}({first}.layout(){rest});")
