@@ -242,7 +242,7 @@ void apply_entry(Cursor& at, Indices& indices, PyObject* o, int64_t ellipsis_dim
     at.skip(1);
   } else if (PyBool_Check(o)) {
     add_truth(at, indices, o == Py_True);
-  } else if (is_int_tensor(o) && !tensor_of(o)->python_dispatch && tensor_of(o).device().is_cpu()) {
+  } else if (is_int_tensor(o) && tensor_of(o).device().is_cpu()) {
     at.select(item(tensor_of(o)).to_int());
   } else if (is_numpy_scalar(o) && to_int(o, i)) {
     at.select(i);

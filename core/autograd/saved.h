@@ -35,7 +35,6 @@ class SavedTensor {
   // without `history` an output comes back bare, which is all that an unrecorded backward needs.
   Tensor unpack(Node* owner, bool history = thread_state.grad_enabled) const;
   void reset();  // frees; a later unpack raises
-  bool released() const { return released_; }
   void register_hooks(Ref<SavedHooks> hooks);  // Python's Node._raw_saved_x.register_hooks
 
  private:

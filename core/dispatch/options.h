@@ -8,7 +8,6 @@
 
 namespace msa {
 
-using OptTensor = Tensor;  // "Tensor?": undefined means None
 using OptScalar = std::optional<Scalar>;
 using OptInt = std::optional<int64_t>;
 using OptFloat = std::optional<double>;

@@ -29,7 +29,6 @@ struct TensorImpl : Counted {
   bool wrapped_number = false;   // made from a Python number: weak in promotion
   bool contiguous = true;        // kept in step with sizes and strides
   bool inference = false;        // made under inference_mode
-  bool python_dispatch = false;  // a subclass that wants __torch_dispatch__
   int64_t numel = 0;
   int64_t offset = 0;  // elements
   Dims sizes, strides;
