@@ -417,4 +417,6 @@ torch.tril_indices(3,4,1), torch.triu_indices(3,2,-1,dtype=torch.int32)
 x=torch.tensor([[3.,1.,2.],[5.,5.,4.]],requires_grad=True) ;; x.median(1).values.sum().backward() ;; x.grad
 x=torch.tensor([3.,1.,3.,1.],requires_grad=True) ;; x.median().backward() ;; x.grad
 x=torch.arange(4.,requires_grad=True) ;; torch.nn.functional.pad(x[None],(2,-1)).sum().backward() ;; x.grad
+torch.stft(torch.ones(16, dtype=torch.float16), 4, return_complex=True)
+torch.stft(torch.ones(16, dtype=torch.bfloat16), 4, return_complex=True)
 """
