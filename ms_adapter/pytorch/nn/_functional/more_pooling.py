@@ -132,8 +132,10 @@ def _fractional_max_pool(input, kernel_size, output_size, output_ratio, return_i
         shape = [*batch.shape[:2], *([1] * 2 * dims)]
         shape[2 + d], shape[2 + dims + d] = out, window
         index = index * n + taps.reshape(shape)
-    flat_index = index.reshape(*batch.shape[:2], -1)
-    values = batch.flatten(2).gather(2, flat_index).reshape(*batch.shape[:2], *output_size, -1)
+    flat_index = index.flatten(2)
+    values = (
+        batch.flatten(2).gather(2, flat_index).reshape(*batch.shape[:2], *output_size, math.prod(kernel_size))
+    )
     best, at = values.max(-1)
     places = flat_index.reshape(values.shape).gather(-1, at.unsqueeze(-1)).squeeze(-1)
     if batch is not input:
