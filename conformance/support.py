@@ -17,7 +17,10 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA, PAGE = ROOT / "docs" / "support.json", ROOT / "docs" / "support.md"
-SPACES = ("", "nn.functional", "linalg", "fft", "special", "signal.windows", "masked", "sparse", "testing", "Tensor")
+SPACES = (
+    *("", "nn.functional", "linalg", "fft", "special"),
+    *("signal.windows", "masked", "sparse", "testing", "Tensor"),
+)
 GROUPS = {
     "float": ("float32", "float64"),
     "half": ("float16", "bfloat16"),

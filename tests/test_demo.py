@@ -60,7 +60,7 @@ print(steps(100), steps(9_900))
 """
 
 
-@pytest.mark.skipif("libasan" in os.environ.get("LD_PRELOAD", ""), reason="ASan keeps freed memory for a while")
+@pytest.mark.skipif("libasan" in os.environ.get("LD_PRELOAD", ""), reason="ASan keeps freed memory")
 def test_ten_thousand_steps_keep_no_memory(tmp_path):
     script = tmp_path / "steps.py"
     script.write_text(STEPS)

@@ -70,7 +70,7 @@ def wanted(schema: Any) -> dict[str, Any]:
 
 
 def default_of(name: str, argument: Any) -> Any:
-    """What PyTorch's Python binding takes: it reads the schema's mean reduction as 0, none (`torch.kl_div`)."""
+    """What PyTorch's Python binding takes: it reads the schema's mean as 0, none (`torch.kl_div`)."""
     return 0 if name == "reduction" else argument.default_value
 
 

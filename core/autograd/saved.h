@@ -34,7 +34,7 @@ class SavedTensor {
   // Raises RuntimeError when freed, or changed in place since. `owner` is the node that saved it;
   // without `history` an output comes back bare, which is all that an unrecorded backward needs.
   Tensor unpack(Node* owner, bool history = thread_state.grad_enabled) const;
-  void reset();  // frees; a later unpack raises
+  void reset();                                // frees; a later unpack raises
   void register_hooks(Ref<SavedHooks> hooks);  // Python's Node._raw_saved_x.register_hooks
 
  private:

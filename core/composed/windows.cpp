@@ -20,8 +20,7 @@ template <class Shape>
 Tensor window(const char* op, int64_t length, bool periodic, OptDType dtype, OptDevice device,
               Shape&& shape) {
   const DType type = dtype.value_or(default_dtype());
-  MSA_REQUIRE(is_floating(type), Runtime, op, ": expects floating point dtypes, got ", type,
-              ".");
+  MSA_REQUIRE(is_floating(type), Runtime, op, ": expects floating point dtypes, got ", type, ".");
   MSA_REQUIRE(length >= 0, Runtime, op,
               ": requires non-negative window_length, got window_length=", length, ".");
   if (length <= 1) return ops::ones({length}, type, device);

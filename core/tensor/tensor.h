@@ -26,9 +26,9 @@ struct VersionCounter : Counted {
 struct TensorImpl : Counted {
   MSA_FREE_LISTED
   DType dtype = DType::F32;
-  bool wrapped_number = false;   // made from a Python number: weak in promotion
-  bool contiguous = true;        // kept in step with sizes and strides
-  bool inference = false;        // made under inference_mode
+  bool wrapped_number = false;  // made from a Python number: weak in promotion
+  bool contiguous = true;       // kept in step with sizes and strides
+  bool inference = false;       // made under inference_mode
   int64_t numel = 0;
   int64_t offset = 0;  // elements
   Dims sizes, strides;
