@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "core/autograd/formulas.h"
+#include "core/composed/values.h"
 #include "generated/composed_nn.h"
 #include "generated/ops_compare.h"
 #include "generated/ops_elementwise.h"
@@ -15,8 +16,6 @@
 
 namespace msa::composed {
 namespace {
-
-Tensor number(double value) { return wrapped_number(Scalar(value)); }
 
 // Each head of keys and values serves several heads of queries.
 Tensor shared_heads(const Tensor& t, int64_t heads) {

@@ -2,6 +2,7 @@
 // input itself comes back, as in PyTorch.
 #include <cmath>
 
+#include "core/composed/values.h"
 #include "generated/composed_random.h"
 #include "generated/ops_activation.h"
 #include "generated/ops_elementwise.h"
@@ -18,8 +19,6 @@ void check(double p) {
 bool keeps_all(const Tensor& input, double p, bool train) {
   return p == 0 || !train || input.numel() == 0;
 }
-
-Tensor number(double value) { return wrapped_number(Scalar(value)); }
 
 // 1 with probability 1 - p, else 0, for each element or each channel.
 Tensor keep_mask(const Tensor& input, double p, bool feature) {

@@ -1,6 +1,7 @@
 // Normalisations that are others in disguise: groups are layers, instances are batches of one.
 #include <limits>
 
+#include "core/composed/values.h"
 #include "core/dispatch/thread_state.h"
 #include "generated/composed_nn.h"
 #include "generated/ops_create.h"
@@ -13,8 +14,6 @@
 
 namespace msa::composed {
 namespace {
-
-Tensor number(double value) { return wrapped_number(Scalar(value)); }
 
 // Per-channel numbers as (C, 1, 1 ...), to go along (N, C, ...).
 Tensor column(const Tensor& t, int64_t dims) {

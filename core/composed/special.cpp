@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/composed/values.h"
 #include "core/sparse/sparse.h"
 #include "generated/composed_special.h"
 #include "generated/ops_compare.h"
@@ -18,8 +19,6 @@
 
 namespace msa::composed {
 namespace {
-
-Tensor number(double v) { return wrapped_number(Scalar(v)); }
 
 // Floating-point as it is, integers in the default dtype.
 Tensor inexact(const Tensor& t) {

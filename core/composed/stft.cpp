@@ -128,9 +128,6 @@ Tensor stft(const Tensor& input, int64_t n_fft, OptInt hop_length, OptInt win_le
              real = !is_complex(frames.dtype());
   MSA_REQUIRE(!half || real, Runtime,
               "stft: Cannot have onesided output if window or input is complex");
-  const DType part = to_real(frames.dtype());
-  MSA_REQUIRE(part == DType::F32 || part == DType::F64, Runtime, "stft: Unsupported dtype ",
-              frames.dtype(), "; convert the input to float32 first.");
   Tensor spectra = real ? ops::_fft_r2c(frames, {2}, normalized, half)
                         : ops::_fft_c2c(frames, {2}, normalized, true);
   spectra = ops::transpose(spectra, 1, 2);

@@ -2,6 +2,7 @@
 // by number.
 #include <numbers>
 
+#include "core/composed/values.h"
 #include "generated/composed_fft.h"
 #include "generated/ops_compare.h"
 #include "generated/ops_create.h"
@@ -12,8 +13,6 @@
 
 namespace msa::composed {
 namespace {
-
-Tensor number(double value) { return wrapped_number(Scalar(value)); }
 
 // `shape(k, last)` for k = 0 to `last`, of which a periodic window leaves out the end.
 template <class Shape>
