@@ -29,16 +29,10 @@ def annotation(p: Param) -> str:
 
 
 def parameters(row: Row) -> str:
-    parts, keyword_only = [], False
-    for p in row.schema.params:
-        if p.keyword_only and not keyword_only:
-            parts.append("*")
-            keyword_only = True
-        parts.append(f"{p.name}: {annotation(p)}" + (" = ..." if p.default is not None else ""))
-    if row.has("out"):
-        parts += [] if keyword_only else ["*"]
-        parts.append("out: Tensor | None = ...")
-    return ", ".join(parts)
+    texts = [f"{p.name}: {annotation(p)}" + (" = ..." if p.default is not None else "") for p in row.schema.params]
+    texts += ["out: Tensor | None = ..."] if row.has("out") else []
+    positional = sum(not p.keyword_only for p in row.schema.params)
+    return ", ".join(texts[:positional] + ["*"] * (len(texts) > positional) + texts[positional:])
 
 
 def returns(row: Row) -> str:

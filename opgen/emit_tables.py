@@ -3,11 +3,9 @@ from __future__ import annotations
 
 import re
 
-from .emit_ops import NOTE, forms_of, outs, result_type, stem
+from .emit_ops import NOTE, externs, forms_of, result_type, stem
 from .load import Row
-from .schema import RESULTS, Param
-
-# Public names besides a row's own: the row's aliases, and in-place methods with a trailing underscore.
+from .schema import RESULTS, Param, block
 
 
 def quote(text: str) -> str:
@@ -42,32 +40,23 @@ def reads(row: Row) -> list[str]:
     return [f"a[{i}].{p.kind.read}" for i, p in enumerate(row.schema.params) if not p.face_only]
 
 
-def boxed(row: Row) -> list[str]:
-    """The thunks that turn boxed values into the typed calls."""
-    args, lines = reads(row), []
-    grad_at = next((i for i, p in enumerate(row.schema.params) if p.name == "requires_grad"), None)
-    layout_at = next((i for i, p in enumerate(row.schema.params) if p.type == "layout?"), None)
-    for form in forms_of(row):
-        if form == "function":
-            call = f"ops::{row.cpp}({', '.join(args)})"
-            body = [f"{call};" if result_type(row) == "void" else f"r.set({call});"]
-            if layout_at is not None:
-                body.append(f"to_layout(a[{layout_at}], r);")
-            if grad_at is not None:
-                body.append(f"if (a[{grad_at}].boolean()) set_requires_grad(r.tensors[0], true);")
-        elif form == "inplace":
-            rest = ", ".join(["a[0].mutable_tensor()", *args[1:]])
-            body = [f"r.set(Tensor(ops::{row.cpp_inplace}({rest})));"]
-        else:
-            n = len(row.schema.params)
-            targets = [f"a[{n + i}].mutable_tensor()" for i in range(len(outs(row)))]
-            body = [f"ops::{row.cpp}_out({', '.join(args + targets)});", *(f"r.set(Tensor({t}));" for t in targets)]
-            if len(targets) > 1:
-                body.append("r.kind = Results::Kind::Tuple;")
-        unused = "" if any("a[" in x for x in body) else "[[maybe_unused]] "
-        lines.append(f"void {form}_{row.cpp}({unused}const Value* a, [[maybe_unused]] Results& r) {{")
-        lines += [*(f"  {x}" for x in body), "}"]
-    return lines
+def boxed(row: Row, form: str) -> list[str]:
+    """The thunk that turns boxed values into a typed call."""
+    args, n = reads(row), len(row.schema.params)
+    if form == "function":
+        call = f"ops::{row.cpp}({', '.join(args)})"
+        body = [f"{call};" if result_type(row) == "void" else f"r.set({call});"]
+        body += [f"to_layout(a[{i}], r);" for i, p in enumerate(row.schema.params) if p.type == "layout?"]
+        body += [f"if (a[{i}].boolean()) set_requires_grad(r.tensors[0], true);"
+                 for i, p in enumerate(row.schema.params) if p.name == "requires_grad"]
+    elif form == "inplace":
+        body = [f"r.set(Tensor(ops::{row.cpp_inplace}({', '.join(['a[0].mutable_tensor()', *args[1:]])})));"]
+    else:
+        targets = [f"a[{n + i}].mutable_tensor()" for i in range(len(row.schema.results))]
+        body = [f"ops::{row.cpp}_out({', '.join(args + targets)});", *(f"r.set(Tensor({t}));" for t in targets)]
+        body += ["r.kind = Results::Kind::Tuple;"] * (len(targets) > 1)
+    unused = "" if any("a[" in x for x in body) else "[[maybe_unused]] "
+    return block(f"void {form}_{row.cpp}({unused}const Value* a, [[maybe_unused]] Results& r)", body)
 
 
 def info_source(file: str, rows: list[Row]) -> str:
@@ -80,7 +69,7 @@ def info_source(file: str, rows: list[Row]) -> str:
             tables += [f"const Param params_{row.cpp}[] = {{", *(f"    {c}" for c in cells), "};"]
         tables += [f"const char* const {name}_{row.cpp}[] = {{{', '.join(map(quote, row.fields[name]))}, nullptr}};"
                    for name in ("results", "ms") if row.fields.get(name)]
-    thunks = [line for row in rows for line in boxed(row)]
+    thunks = [line for row in rows for form in forms_of(row) for line in boxed(row, form)]
     infos = [f"extern const OpInfo info_{row.cpp};\nconst OpInfo info_{row.cpp} = {info(row)};" for row in rows]
     head = [NOTE.format(file), '#include "core/autograd/meta.h"', '#include "core/dispatch/boxed_support.h"',
             f'#include "generated/ops_{stem(file)}.h"', "", "namespace msa::op_calls {", "namespace {"]
@@ -109,11 +98,9 @@ def info(row: Row) -> str:
 def infos_source(rows: list[Row]) -> str:
     """op_infos.cpp: the table of all rows."""
     lines = [NOTE.format("ops/*.toml"), '#include "core/dispatch/op_info.h"', "", "namespace msa {", "namespace op_calls {"]
-    lines += [f"extern const OpInfo info_{row.cpp};" for row in rows]
-    lines += ["}  // namespace op_calls", "", "const OpInfo* const op_table[] = {"]
-    lines += [f"    &op_calls::info_{row.cpp}," for row in rows]
-    lines += ["};", f"const size_t op_count = {len(rows)};", "}  // namespace msa", ""]
-    return "\n".join(lines)
+    lines += [*externs(rows), "}  // namespace op_calls", "", "const OpInfo* const op_table[] = {"]
+    lines += [*(f"    &op_calls::info_{row.cpp}," for row in rows), "};"]
+    return "\n".join([*lines, f"const size_t op_count = {len(rows)};", "}  // namespace msa", ""])
 
 
 def sparse_source(rows: list[Row]) -> str:
@@ -131,7 +118,7 @@ def sparse_source(rows: list[Row]) -> str:
     headers = sorted({stem(row.file) for row in mine if row.sparse not in ("values", "linear")})
     return "\n".join([
         NOTE.format("ops/*.toml"), '#include "core/sparse/sparse.h"', *(f'#include "generated/sparse_{h}.h"' for h in headers),
-        "", "namespace msa {", "namespace op_calls {", *(f"extern const OpInfo info_{r.cpp};" for r in mine), "namespace {",
+        "", "namespace msa {", "namespace op_calls {", *externs(mine), "namespace {",
         *thunks, "}  // namespace", "}  // namespace op_calls", "", "const SparseRow sparse_table[] = {", *table, "};",
         f"const size_t sparse_count = {len(mine)};", "}  // namespace msa", ""])
 
@@ -144,28 +131,25 @@ def public_names(rows: list[Row]) -> tuple[dict[str, list[tuple[Row, str]]], dic
     for row in rows:
         base = row.name.rstrip("_") if row.inplace_only else row.name
         alias = row.fields.get("alias", [])
-        spaces = row.fields.get("namespace", [""])
         plain = [base, *(a for a in alias if "." not in a)]
-        dotted = [f"{s}.{base}".lstrip(".") for s in spaces] + list(alias)
-        if not row.inplace_only and not row.has("no_function"):
-            for name in dotted:
-                functions.setdefault(name, []).append((row, "Function"))
-        if row.has("inplace_function"):
-            for name in (d for d in dotted if not d.startswith("special.")):
-                functions.setdefault(name + "_", []).append((row, "Inplace"))
-        if row.has("method") and not row.inplace_only:
-            for name in plain:
-                methods.setdefault(name, []).append((row, "Function"))
-        if row.inplace_form and (row.has("method") or row.inplace_only):
-            for name in plain:
-                methods.setdefault(name + "_", []).append((row, "Inplace"))
+        dotted = [f"{space}.{base}".lstrip(".") for space in row.fields.get("namespace", [""])] + alias
+        unspecial = [name for name in dotted if not name.startswith("special.")]
+        method = row.has("method")
+        for table, names, form, given in (
+            (functions, dotted, "Function", not row.inplace_only and not row.has("no_function")),
+            (functions, unspecial, "Inplace", row.has("inplace_function")),
+            (methods, plain, "Function", method and not row.inplace_only),
+            (methods, plain, "Inplace", row.inplace_form and (method or row.inplace_only)),
+        ):
+            for name in names if given else ():
+                table.setdefault(name + "_" * (form == "Inplace"), []).append((row, form))
     return functions, methods
 
 
 def bindings_source(rows: list[Row]) -> str:
     """bindings.cpp: for each public name its overloads, a C function and a PyMethodDef."""
     lines = [NOTE.format("ops/*.toml"), '#include "bindings/binding.h"', "", "namespace msa::op_calls {",
-             *(f"extern const OpInfo info_{row.cpp};" for row in rows), "}  // namespace msa::op_calls", "",
+             *externs(rows), "}  // namespace msa::op_calls", "",
              "namespace msa::py {", "namespace {"]
     tables = dict(zip(("function", "method"), public_names(rows)))
     for kind, names in tables.items():

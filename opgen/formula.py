@@ -5,9 +5,10 @@ import ast
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from .load import Row
-from .schema import Param, RegistryError, parse_param, split_commas
+from .schema import KINDS, Param, RegistryError, split_commas
 
 BINARY = {ast.Add: ("+", "add"), ast.Sub: ("-", "sub"), ast.Mult: ("*", "mul"), ast.Div: ("/", "div"),
           ast.Pow: ("", "pow"), ast.FloorDiv: ("/", "floor_divide"), ast.Mod: ("%", "remainder"),
@@ -21,11 +22,9 @@ PROPERTIES = {"sizes": ("sizes()", "Dims", "int[]"), "strides": ("strides()", "D
               "offset": ("offset()", "int64_t", "int"), "device": ("device()", "Device", "device?"),
               "list_sizes": ("", "std::vector<Dims>", "opaque")}
 PLAIN = {"int", "float", "bool", "int?", "float?", "bool?"}
-CPP_TO_TYPE = {"constTensor&": "Tensor", "Tensor": "Tensor", "int64_t": "int", "double": "float", "bool": "bool",
-               "constScalar&": "Scalar", "constDims&": "int[]", "DType": "dtype", "std::string_view": "str",
-               "constTensorList&": "Tensor[]",
-               "constOptScalar&": "Scalar?", "constOptDims&": "int[]?", "OptInt": "int?", "OptDType": "dtype?",
-               "OptFloat": "float?", "OptBool": "bool?", "OptFormat": "memory_format?"}
+CPP_TO_TYPE = {"Tensor": "Tensor"}
+for _type, _kind in KINDS.items():  # where two have one C++ type the first stands for it: Tensor, not Tensor?
+    CPP_TO_TYPE.setdefault(_kind.param, _type)
 
 
 @dataclass
@@ -79,11 +78,7 @@ def declarations(header: str) -> list[tuple[str, list[Param], str]]:
         for part in split_commas(" ".join(inner.split())):
             text, _, default = part.partition(" = ")
             type_, _, pname = text.rpartition(" ")
-            schema_type = CPP_TO_TYPE.get(type_.replace(" ", ""), "opaque")
-            param = Param(pname, schema_type, default or None, False) if schema_type == "opaque" else \
-                parse_param(f"{schema_type} {pname}", False)
-            param.default = default or None
-            params.append(param)
+            params.append(Param(pname, CPP_TO_TYPE.get(type_, "opaque"), default or None, False))
         found.append((name, params, {"Tensor": "Tensor", "TensorList": "Tensor[]"}.get(result, "tuple")))
     return found
 
@@ -108,9 +103,10 @@ class Compiler:
 
     def go(self, node: ast.expr) -> Term:
         method = getattr(self, f"on_{type(node).__name__}", None)
-        if method is None:
+        term = method(node) if method else None
+        if term is None:
             raise self.fault(f"'{ast.unparse(node)}' is outside the formula language")
-        return method(node)
+        return term
 
     def on_Name(self, node: ast.Name) -> Term:
         if node.id not in self.names:
@@ -118,16 +114,11 @@ class Compiler:
         self.used[node.id] = self.names[node.id]
         return self.names[node.id]
 
-    def on_Constant(self, node: ast.Constant) -> Term:
-        if isinstance(node.value, bool):
-            return Term(str(node.value).lower(), "bool")
-        if isinstance(node.value, (int, float)):
-            return Term(f"int64_t{{{node.value}}}" if isinstance(node.value, int) else repr(node.value), "number")
-        if isinstance(node.value, str):
-            return Term(f'"{node.value}"', "str")
-        if node.value is None:
-            return Term("{}", "None")
-        raise self.fault(f"the constant {node.value!r} is outside the formula language")
+    def on_Constant(self, node: ast.Constant) -> Term | None:
+        value: Any = node.value
+        terms = {bool: Term(str(value).lower(), "bool"), int: Term(f"int64_t{{{value}}}", "number"),
+                 float: Term(repr(value), "number"), str: Term(f'"{value}"', "str"), type(None): Term("{}", "None")}
+        return terms.get(type(value))
 
     def on_List(self, node: ast.List) -> Term:
         return Term("Dims{" + ", ".join(self.go(e).cpp for e in node.elts) + "}", "int[]")
@@ -135,15 +126,15 @@ class Compiler:
     def on_Attribute(self, node: ast.Attribute) -> Term:
         if node.attr not in PROPERTIES or not isinstance(node.value, ast.Name):
             raise self.fault(f"'{ast.unparse(node)}': only {sorted(PROPERTIES)} of a named tensor can be read")
-        if node.attr == "sizes" and node.value.id in self.names and self.names[node.value.id].type == "Tensor[]":
-            self.properties[f"{node.value.id}_sizes"] = (node.value.id, "list_sizes")
-            return Term(f"{node.value.id}_sizes", "opaque")
-        name, (live, _, type_) = node.value.id, PROPERTIES[node.attr]
-        if name not in self.names or self.names[name].type not in ("Tensor", "Tensor?"):
+        name = node.value.id
+        kind = self.names[name].type if name in self.names else ""
+        read = "list_sizes" if kind == "Tensor[]" and node.attr == "sizes" else node.attr
+        if kind not in ("Tensor", "Tensor?") and read != "list_sizes":
             raise self.fault(f"'{name}' is not a tensor of this row")
-        if name == "grad" or self.where == "body":  # the tensor is at hand
+        live, _, type_ = PROPERTIES[read]
+        if live and (name == "grad" or self.where == "body"):  # the tensor is at hand
             return Term(f"{self.go(node.value).cpp}.{live}", type_)
-        self.properties[f"{name}_{node.attr}"] = (name, node.attr)
+        self.properties[f"{name}_{node.attr}"] = (name, read)
         return Term(f"{name}_{node.attr}", type_)
 
     def on_Subscript(self, node: ast.Subscript) -> Term:
@@ -156,21 +147,17 @@ class Compiler:
         base = self.go(node.value)
         return Term(f"{base.cpp}[{node.slice.value!r}]", "Tensor" if base.type == "Tensor[]" else "int")
 
-    def on_UnaryOp(self, node: ast.UnaryOp) -> Term:
+    def on_UnaryOp(self, node: ast.UnaryOp) -> Term | None:
         value = self.go(node.operand)
         if isinstance(node.op, ast.USub):
             return self.call("neg", [value], {}) if value.type == "Tensor" else Term(f"(-{value.cpp})", value.type)
         if isinstance(node.op, ast.Not):
             return Term(f"(!{value.cpp})", "bool")
-        if isinstance(node.op, ast.Invert):
-            return self.call("logical_not", [value], {})
-        raise self.fault(f"'{ast.unparse(node)}' is outside the formula language")
+        return self.call("logical_not", [value], {}) if isinstance(node.op, ast.Invert) else None
 
-    def on_BinOp(self, node: ast.BinOp) -> Term:
-        if type(node.op) not in BINARY:
-            raise self.fault(f"'{ast.unparse(node)}' is outside the formula language")
-        symbol, name = BINARY[type(node.op)]
-        return self.infix(symbol, name, self.go(node.left), self.go(node.right))
+    def on_BinOp(self, node: ast.BinOp) -> Term | None:
+        operator = BINARY.get(type(node.op))
+        return self.infix(*operator, self.go(node.left), self.go(node.right)) if operator else None
 
     def infix(self, symbol: str, name: str, left: Term, right: Term) -> Term:
         if left.is_plain and right.is_plain:
@@ -183,14 +170,14 @@ class Compiler:
             left, right = right, left
         return self.call(name, [left, right], {})
 
-    def on_Compare(self, node: ast.Compare) -> Term:
-        left, right = self.go(node.left), self.go(node.comparators[0])
-        if len(node.ops) == 1 and isinstance(node.ops[0], (ast.Is, ast.IsNot)) and right.type == "None":
+    def on_Compare(self, node: ast.Compare) -> Term | None:
+        op, left, right = node.ops[0], self.go(node.left), self.go(node.comparators[0])
+        if len(node.ops) == 1 and isinstance(op, (ast.Is, ast.IsNot)) and right.type == "None":
             has = f"{left.cpp}.defined()" if left.type.startswith("Tensor") else f"{left.cpp}.has_value()"
-            return Term(has if isinstance(node.ops[0], ast.IsNot) else f"(!{has})", "bool")
-        if len(node.ops) != 1 or type(node.ops[0]) not in COMPARE:
-            raise self.fault(f"'{ast.unparse(node)}' is outside the formula language")
-        symbol, name = COMPARE[type(node.ops[0])]
+            return Term(has if isinstance(op, ast.IsNot) else f"(!{has})", "bool")
+        if len(node.ops) != 1 or type(op) not in COMPARE:
+            return None
+        symbol, name = COMPARE[type(op)]
         if "Tensor" in (left.type, right.type):
             return self.infix(symbol, name, left, right)
         return Term(f"({left.cpp} {symbol} {right.cpp})", "bool")

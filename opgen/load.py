@@ -3,11 +3,11 @@ from __future__ import annotations
 
 import re
 import tomllib
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .schema import Param, RegistryError, Schema, cpp_word, parse
+from .schema import RegistryError, Schema, cpp_word, parse
 
 FIELDS = {"schema", "kind", "dtype", "shape", "layout", "body", "forms", "namespace", "alias", "gradient", "node", "save",
           "results", "doc", "ms", "opmath", "inplace", "loops", "exact_other", "sparse", "out", "refuses"}
@@ -17,7 +17,8 @@ ONLY_FOR = {"dtype": {"elementwise", "view"}, "loops": {"elementwise"}, "exact_o
             "shape": {"kernel"}, "inplace": {"kernel"}, "save": {"kernel"}, "layout": {"view"},
             "body": {"compose"}, "opmath": {"compose"}, "sparse": {"elementwise", "kernel", "view"}}
 LISTS = ("forms", "namespace", "alias", "results", "save", "ms", "out", "refuses")
-WORDS = {"forms": {"method", "inplace", "out", "no_function", "inplace_function", "numbers"}, "out": {"exact", "cast", "apart"},
+WORDS = {"kind": KINDS, "out": {"exact", "cast", "apart"},
+         "forms": {"method", "inplace", "out", "no_function", "inplace_function", "numbers"},
          "refuses": {"bool", "complex"}, "inplace": {"direct"},
          "sparse": {"values", "linear", "function", "inplace", "function, inplace"}}
 DTYPE_RULES = {"promote": "Promote", "promote_float": "PromoteFloat", "compare": "Compare", "to_real": "ToReal",
@@ -27,75 +28,41 @@ GRADIENT_WORDS = {"none", "missing", "zero"}
 
 @dataclass
 class Row:
-    """One operator. `schema` has the parameters; the rest are the row's fields."""
+    """One operator. `schema` has the parameters; the rest are the row's fields, and what follows from both."""
 
     file: str
     schema: Schema
     fields: dict[str, Any]
-    save: list[str] = field(default_factory=list)  # names of extra results for backward
+
+    def __post_init__(self) -> None:
+        self.name = name = self.schema.name
+        overload = self.schema.overload
+        self.label = f"{name}.{overload}" if overload else name
+        self.inplace_only = name.endswith("_") and not name.startswith("__")
+        cpp = f"{name}_{overload.lower()}" if overload else name
+        self.cpp = cpp_word(cpp) if not self.inplace_only else f"{name[:-1]}{cpp.removeprefix(name)}_"
+        self.cpp_inplace = self.cpp if self.inplace_only else self.cpp.rstrip("_") + "_"
+        self.inplace_form = self.inplace_only or self.has("inplace") or self.has("inplace_function")
+        self.params = [p for p in self.schema.params if not p.face_only]  # those that C++ code sees
+        self.tensors = [p for p in self.params if p.is_tensor]
+        like = re.fullmatch(r"like\((\w+)\)", self.shape or "")
+        self.like = like and like.group(1)  # the parameter whose sizes and strides the result has
+        self.gradients: dict[str, str] = self.gradient if isinstance(self.gradient, dict) else {}
+        node = "".join(word[:1].upper() + word[1:] for word in name.strip("_").split("_"))
+        self.node_name = self.node or f"{node}Backward0"
 
     def __getattr__(self, name: str) -> Any:
         if name in FIELDS:
             return self.fields.get(name)
         raise AttributeError(name)
 
-    @property
-    def name(self) -> str:
-        return self.schema.name
-
-    @property
-    def label(self) -> str:
-        return self.name + (f".{self.schema.overload}" if self.schema.overload else "")
-
-    @property
-    def inplace_only(self) -> bool:
-        return self.name.endswith("_") and not self.name.startswith("__")
-
-    @property
-    def cpp(self) -> str:
-        overload = f"_{self.schema.overload.lower()}" if self.schema.overload else ""
-        return f"{self.name[:-1]}{overload}_" if self.inplace_only else cpp_word(self.name + overload)
-
-    @property
-    def cpp_inplace(self) -> str:
-        return self.cpp if self.inplace_only else self.cpp.rstrip("_") + "_"
-
-    @property
-    def params(self) -> list[Param]:
-        """Those that C++ code sees."""
-        return [p for p in self.schema.params if not p.face_only]
-
-    @property
-    def tensors(self) -> list[Param]:
-        return [p for p in self.params if p.is_tensor]
-
-    @property
-    def like(self) -> str | None:
-        """The parameter whose sizes and strides the result has, where the shape rule is `like(parameter)`."""
-        match = re.fullmatch(r"like\((\w+)\)", self.fields.get("shape") or "")
-        return match.group(1) if match else None
-
     def has(self, word: str, name: str = "forms") -> bool:
         return word in self.fields.get(name, [])
 
     @property
-    def inplace_form(self) -> bool:
-        return self.inplace_only or self.has("inplace") or self.has("inplace_function")
-
-    @property
-    def gradients(self) -> dict[str, str]:
-        got = self.fields.get("gradient")
-        return got if isinstance(got, dict) else {}
-
-    @property
-    def node_name(self) -> str:
-        parts = self.name.strip("_").split("_")
-        return self.fields.get("node") or "".join(p[:1].upper() + p[1:] for p in parts) + "Backward0"
-
-    @property
-    def result_names(self) -> list[str]:
-        """What formulas call the results: result0.. and the names from `results` and `save`."""
-        return list(self.fields.get("results") or [f"result{i}" for i in range(len(self.schema.results))])
+    def save(self) -> list[str]:
+        """The names of extra results for backward."""
+        return [item.removeprefix("Tensor ") for item in self.fields.get("save", [])]
 
     def fault(self, cause: str) -> RegistryError:
         return RegistryError(f"{self.file}: row '{self.label}': {cause}")
@@ -128,66 +95,52 @@ def read_row(place: str, number: int, fields: dict[str, Any]) -> Row:
     if not isinstance(text, str):
         raise RegistryError(f"{place}: row {number}: no schema")
     try:
-        for name in LISTS:
-            given = fields.get(name, [])
-            if not isinstance(given, list) or not all(isinstance(item, str) for item in given):
-                raise RegistryError(f"{name} is a list of strings, such as {name} = [\"...\"]")
         row = Row(place, parse(text), fields)
-        if wrong := [item for item in fields.get("save", []) if not re.fullmatch(r"Tensor \w+", item)]:
-            raise RegistryError(f"save: '{wrong[0]}' is not 'Tensor name'")
-        row.save = [item.removeprefix("Tensor ") for item in fields.get("save", [])]
     except RegistryError as err:
         raise RegistryError(f"{place}: row {number} '{text}': {err}") from None
-    check(row)
-    return row
-
-
-def check(row: Row) -> None:
     check_fields(row)
-    check_kind(row)
+    check_meaning(row)
     check_gradient(row)
-    if row.has("method") and not (row.schema.params and row.schema.params[0].type in ("Tensor", "Tensor[]")):
-        raise row.fault("a method needs a Tensor as its first parameter")
-    for name in row.fields.get("results", []):
-        if not name.isidentifier():
-            raise row.fault(f"result name '{name}' is no identifier")
-    if row.results and len(row.results) != len(row.schema.results):
-        raise row.fault(f"{len(row.results)} result names for {len(row.schema.results)} results")
+    return row
 
 
 def check_fields(row: Row) -> None:
     if unknown := set(row.fields) - FIELDS:
         raise row.fault(f"unknown field {sorted(unknown)}")
-    if row.kind not in KINDS:
-        raise row.fault(f"kind '{row.kind}' is none of {sorted(KINDS)}")
-    for name in row.fields:
-        if row.kind not in ONLY_FOR.get(name, KINDS):
-            kinds = sorted(ONLY_FOR[name])
-            raise row.fault(f"'{name}' means nothing in a row of kind '{row.kind}', only in {kinds}")
+    for name in LISTS:
+        given = row.fields.get(name, [])
+        if not isinstance(given, list) or not all(isinstance(item, str) for item in given):
+            raise row.fault(f"{name} is a list of strings, such as {name} = [\"...\"]")
     for name, words in WORDS.items():
         given = row.fields.get(name, [])
         if unknown := set([given] if isinstance(given, str) else given) - words:
             raise row.fault(f"{name} '{min(unknown)}' is none of {sorted(words)}")
+    for name in row.fields:
+        if row.kind not in (kinds := ONLY_FOR.get(name, KINDS)):
+            raise row.fault(f"'{name}' means nothing in a row of kind '{row.kind}', only in {sorted(kinds)}")
 
 
-def check_kind(row: Row) -> None:
-    if row.kind == "elementwise":
-        if row.dtype not in DTYPE_RULES:
-            raise row.fault(f"dtype '{row.dtype}' is none of {sorted(DTYPE_RULES)}")
-        if row.schema.results != ["Tensor"]:
-            raise row.fault("an elementwise row has one Tensor as its result")
-    elif row.kind == "kernel":
-        if not row.shape and not row.inplace_only:
-            raise row.fault("a kernel row needs a shape rule")
-        if row.like and row.like not in {p.name for p in row.tensors}:
-            raise row.fault(f"shape 'like({row.like})' names no Tensor parameter of the schema")
-    elif row.kind == "view":
-        if not row.layout:
-            raise row.fault("a view row needs a layout function")
-        if row.dtype not in (None, "real", "complex"):
-            raise row.fault(f"a view's dtype is 'real' or 'complex', not '{row.dtype}'")
-        if row.has("out"):
-            raise row.fault("a view has no out form: it writes nothing")
+def check_meaning(row: Row) -> None:
+    kind, first = row.kind, next((p.type for p in row.schema.params), "")
+    for broken, cause in (
+        (kind == "elementwise" and row.dtype not in DTYPE_RULES, f"dtype '{row.dtype}' is none of {sorted(DTYPE_RULES)}"),
+        (kind == "elementwise" and row.schema.results != ["Tensor"], "an elementwise row has one Tensor as its result"),
+        (kind == "kernel" and not row.shape and not row.inplace_only, "a kernel row needs a shape rule"),
+        (row.like and row.like not in {p.name for p in row.tensors},
+         f"shape 'like({row.like})' names no Tensor parameter of the schema"),
+        (kind == "view" and not row.layout, "a view row needs a layout function"),
+        (kind == "view" and row.dtype not in (None, "real", "complex"),
+         f"a view's dtype is 'real' or 'complex', not '{row.dtype}'"),
+        (kind == "view" and row.has("out"), "a view has no out form: it writes nothing"),
+        (row.has("method") and first not in ("Tensor", "Tensor[]"), "a method needs a Tensor as its first parameter"),
+        (row.results and len(row.results) != len(row.schema.results),
+         f"{len(row.results or ())} result names for {len(row.schema.results)} results"),
+        *((not name.isidentifier(), f"result name '{name}' is no identifier") for name in row.results or ()),
+        *((not re.fullmatch(r"Tensor \w+", item), f"save: '{item}' is not 'Tensor name'")
+          for item in row.fields.get("save", ())),
+    ):
+        if broken:
+            raise row.fault(cause)
 
 
 def check_gradient(row: Row) -> None:
@@ -203,10 +156,6 @@ def check_gradient(row: Row) -> None:
 
 
 def duplicates(rows: list[Row]) -> list[str]:
-    seen: dict[str, Row] = {}
-    faults = []
-    for row in rows:
-        if row.cpp in seen:
-            faults.append(str(row.fault(f"duplicate name: {seen[row.cpp].file} has ops::{row.cpp} too")))
-        seen.setdefault(row.cpp, row)
-    return faults
+    first: dict[str, Row] = {}
+    doubles = [(row, first[row.cpp]) for row in rows if first.setdefault(row.cpp, row) is not row]
+    return [str(row.fault(f"duplicate name: {other.file} has ops::{row.cpp} too")) for row, other in doubles]

@@ -18,43 +18,49 @@ class Kind:
     arg_type: str
     read: str
 
+    def optional(self) -> Kind:
+        """The type of a parameter that may be None: OptInt for int."""
+        opt = f"Opt{self.arg_type}"
+        owned = opt if self.owned != "std::string" else "std::optional<std::string>"  # OptStr is but a view
+        return Kind(f"const {opt}&" if "&" in self.param else opt, owned, self.arg_type, f"opt_{self.read}")
+
 
 KINDS = {
     "Tensor": Kind("const Tensor&", "SavedTensor", "Tensor", "tensor()"),
     "Tensor?": Kind("const Tensor&", "SavedTensor", "Tensor", "tensor()"),
     "Tensor[]": Kind("const TensorList&", "std::vector<SavedTensor>", "Tensors", "tensors()"),
     "Scalar": Kind("const Scalar&", "Scalar", "Scalar", "scalar()"),
-    "Scalar?": Kind("const OptScalar&", "OptScalar", "Scalar", "opt_scalar()"),
     "int": Kind("int64_t", "int64_t", "Int", "integer()"),
-    "int?": Kind("OptInt", "OptInt", "Int", "opt_integer()"),
     "float": Kind("double", "double", "Float", "real()"),
-    "float?": Kind("OptFloat", "OptFloat", "Float", "opt_real()"),
     "bool": Kind("bool", "bool", "Bool", "boolean()"),
-    "bool?": Kind("OptBool", "OptBool", "Bool", "opt_boolean()"),
     "int[]": Kind("const Dims&", "Dims", "Dims", "dims()"),
-    "int[]?": Kind("const OptDims&", "OptDims", "Dims", "opt_dims()"),
     "float[]": Kind("const std::vector<double>&", "std::vector<double>", "Floats", "floats()"),
-    "float[]?": Kind("const OptFloats&", "OptFloats", "Floats", "opt_floats()"),
     "str": Kind("std::string_view", "std::string", "Str", "str()"),
-    "str?": Kind("OptStr", "std::optional<std::string>", "Str", "opt_str()"),
     "dtype": Kind("DType", "DType", "DType", "dtype()"),
-    "dtype?": Kind("OptDType", "OptDType", "DType", "opt_dtype()"),
-    "device?": Kind("OptDevice", "OptDevice", "Device", "opt_device()"),
+    "device": Kind("Device", "Device", "Device", "device()"),
     "memory_format": Kind("MemoryFormat", "MemoryFormat", "Format", "format()"),
-    "memory_format?": Kind("OptFormat", "OptFormat", "Format", "opt_format()"),
     "Generator?": Kind("OptGenerator", "", "Generator", "generator()"),
     "layout?": Kind("", "", "Layout", ""),  # face only: the boxed call converts to it
 }
+KINDS |= {f"{name}?": KINDS[name].optional() for name in ("Scalar", "int", "float", "bool", "int[]", "float[]", "str", "dtype",
+                                                          "device", "memory_format")}
 RESULTS = {"Tensor": "Tensor", "Tensor[]": "TensorList", "bool": "bool", "int": "int64_t", "float": "double",
            "Scalar": "Scalar", "()": "void"}
 FACTORY = "dtype? dtype=None, layout? layout=None, device? device=None, bool? pin_memory=False, bool? requires_grad=False"
 FACE_ONLY = {"layout", "pin_memory", "requires_grad"}  # handled by the boxed call, unseen by C++ code
+DEFAULTS = {"None": "{}", "True": "true", "False": "false", "inf": "HUGE_VAL", "-inf": "-HUGE_VAL",
+            "preserve": "MemoryFormat::Preserve", "contiguous": "MemoryFormat::Contiguous"}
 CPP_WORDS = {"and", "or", "not", "xor", "default", "float", "int", "double", "bool", "long", "short", "register", "auto",
              "signed", "unsigned", "char", "new", "delete", "this", "union", "export", "static", "switch", "template"}
 
 
 def cpp_word(name: str) -> str:
     return name + "_" if name in CPP_WORDS else name
+
+
+def block(head: str, lines: list[str], end: str = "}") -> list[str]:
+    """The lines of C++ in braces after `head`, indented."""
+    return [f"{head} {{", *(f"  {line}" if line else "" for line in lines), end]
 
 
 @dataclass
@@ -87,23 +93,13 @@ class Param:
     def cpp_default(self) -> str | None:
         """The default as a C++ expression, or None."""
         text = self.default
-        if text is None:
-            return None
-        if text == "None":
-            return "nullptr" if self.type == "Generator?" else "{}"
-        if text in ("True", "False"):
-            return text.lower()
-        if text.startswith("["):
+        if text in DEFAULTS:
+            return "nullptr" if self.type == "Generator?" else DEFAULTS[text]
+        if text and text.startswith("["):
             return "{" + text[1:-1] + "}"
-        if self.repeat_int:
-            return "{" + ", ".join([text] * self.repeat_int) + "}"
-        if self.type.startswith("memory_format"):
-            return {"preserve": "MemoryFormat::Preserve", "contiguous": "MemoryFormat::Contiguous"}[text]
-        if self.type.startswith("str"):
+        if text and self.type.startswith("str"):
             return '"' + text.strip("\"'") + '"'
-        if text in ("inf", "-inf"):
-            return text.replace("inf", "HUGE_VAL")
-        return text
+        return "{" + ", ".join([text] * self.repeat_int) + "}" if text and self.repeat_int else text
 
     def declare(self, with_default: bool) -> str:
         default = self.cpp_default() if with_default else None
@@ -133,18 +129,14 @@ def split_commas(text: str) -> list[str]:
 
 
 def parse_param(text: str, keyword_only: bool) -> Param:
-    match = re.fullmatch(r"([A-Za-z_]+(?:\|Scalar)?(?:\[\d*\])?\??) ([A-Za-z_]\w*)(?:=(.+))?", text)
+    match = re.fullmatch(r"([A-Za-z_]+)(\|Scalar)?(?:(\[)(\d*)\])?(\??) ([A-Za-z_]\w*)(?:=(.+))?", text)
     if not match:
         raise RegistryError(f"cannot read the parameter '{text}'")
-    type_, name, default = match.groups()
-    takes_number, repeat = "|Scalar" in type_, 0
-    type_ = type_.replace("|Scalar", "")
-    if sized := re.search(r"\[(\d+)\]", type_):
-        repeat = int(sized.group(1))
-        type_ = type_.replace(sized.group(0), "[]")
+    base, number, is_list, count, optional, name, default = match.groups()
+    type_ = base + "[]" * bool(is_list) + optional
     if type_ not in KINDS:
         raise RegistryError(f"unknown type '{type_}' of parameter '{name}'")
-    return Param(name, type_, default, keyword_only, repeat, takes_number)
+    return Param(name, type_, default, keyword_only, int(count or 0), bool(number))
 
 
 def parse(text: str) -> Schema:
@@ -152,13 +144,9 @@ def parse(text: str) -> Schema:
     if not match:
         raise RegistryError("the schema does not parse: want 'name.overload(Type name=default, ...) -> results'")
     name, overload, inner, results = match.groups()
-    params: list[Param] = []
-    keyword_only = False
-    for part in split_commas(inner.replace("**factory", FACTORY)):
-        if part == "*":
-            keyword_only = True
-        else:
-            params.append(parse_param(part, keyword_only))
+    parts = split_commas(inner.replace("**factory", FACTORY))
+    star = parts.index("*") if "*" in parts else len(parts)
+    params = [parse_param(part, i > star) for i, part in enumerate(parts) if i != star]
     if len({p.name for p in params}) != len(params):
         raise RegistryError("two parameters share a name")
     kinds = split_commas(results[1:-1]) if results.startswith("(") and results != "()" else [results]
