@@ -17,7 +17,7 @@ def tensor(*shape: int, dtype: str = "float64") -> torch.Tensor:
     return torch.from_numpy(values.astype(dtype))
 
 
-@pytest.mark.parametrize("n", [1, 2, 3, 7, 30, 61, 64, 97, 211, 360, 1009, 2 * 503, 4096])
+@pytest.mark.parametrize("n", [1, 2, 3, 7, 11, 30, 59, 61, 64, 97, 211, 360, 1009, 2 * 503, 4096])
 def test_lengths(n: int) -> None:
     """Small radices, large primes (a convolution of ours) and their products agree with NumPy."""
     line = tensor(3, n, dtype="complex128")
@@ -36,7 +36,7 @@ def test_lengths(n: int) -> None:
     )
 
 
-@pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 7, 8, 12, 35, 49, 66, 97, 210, 224, 360, 1024])
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 7, 8, 11, 12, 35, 49, 66, 97, 118, 210, 224, 360, 1023, 1024])
 @pytest.mark.parametrize("count", [2, 3, 8, 11])
 def test_lines_side_by_side(n: int, count: int) -> None:
     """Bundles of lines, and what is left over beside them, along a near and a far dimension."""
@@ -59,9 +59,27 @@ def test_float32_keeps_its_digits() -> None:
 
 
 def test_threads_share_nothing() -> None:
-    many = tensor(4096, 66, dtype="complex64")
+    many = tensor(4096, 97, dtype="complex64")
     one_by_one = np.stack([torch.fft.fft(row).numpy() for row in many[::1024]])
     assert (torch.fft.fft(many)[::1024].numpy() == one_by_one).all()
+
+
+def test_real_signs_have_no_gradient() -> None:
+    a = tensor(2, 4, 4).requires_grad_()
+    sign, logarithm = torch.linalg.slogdet(a)
+    assert torch.autograd.grad(sign.sum(), a, retain_graph=True, allow_unused=True) == (None,)
+    (grad,) = torch.autograd.grad(logarithm.sum(), a)
+    np.testing.assert_allclose(grad.numpy(), np.linalg.inv(a.detach().numpy()).swapaxes(1, 2), rtol=1e-9)
+
+
+def test_as_strided_scatter_has_the_gradient_of_what_it_computes() -> None:
+    """By finite differences: PyTorch 2.13 gives the input the gradient of the places written over."""
+    src = tensor(2, 3).requires_grad_()
+    for view in (lambda t: t), (lambda t: t.t()[1:]):  # the second is not contiguous
+        x = tensor(4, 4).requires_grad_()
+        scatter = lambda x, src: torch.as_strided_scatter(view(x), src, (2, 3), (1, 4), 2)  # noqa: B023
+        assert torch.autograd.gradcheck(scatter, (x, src))
+        assert torch.autograd.gradgradcheck(scatter, (x, src))
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])

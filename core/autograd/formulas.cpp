@@ -5,9 +5,11 @@
 
 #include "core/rules/rules.h"
 #include "generated/ops_convert.h"
+#include "generated/ops_copy.h"
 #include "generated/ops_create.h"
 #include "generated/ops_elementwise.h"
 #include "generated/ops_index.h"
+#include "generated/ops_order.h"
 #include "generated/ops_reduce.h"
 #include "generated/ops_shape.h"
 #include "generated/ops_view.h"
@@ -49,6 +51,10 @@ Tensor scaled(const Tensor& grad, const Scalar& factor) {
 
 Scalar conj_scalar(const Scalar& value) {
   return value.is_complex() ? Scalar(std::conj(value.to_complex())) : value;
+}
+
+Tensor blank(const Dims& sizes, const Tensor& like) {
+  return ops::expand(ops::zeros({}, like.dtype(), like.device()), sizes);
 }
 
 Tensor permute_backward(const Tensor& grad, const Dims& dims) {
@@ -118,6 +124,40 @@ Tensor as_strided_backward(const Tensor& grad, const Dims& input_sizes, const Di
     memory = ops::div(memory, uses);
   }
   return ops::as_strided(memory, input_sizes, input_strides, input_offset - first);
+}
+
+// What was written over has no gradient; the rest goes to where it came from. (PyTorch 2.13 gives
+// the input the gradient of what was written over, against finite differences.)
+std::tuple<Tensor, Tensor> as_strided_scatter_backward(const Tensor& grad, const Dims& input_sizes,
+                                                       const Dims& input_strides,
+                                                       int64_t input_offset, const Dims& size,
+                                                       const Dims& stride, OptInt storage_offset,
+                                                       const std::array<bool, 2>& needs) {
+  const int64_t offset = storage_offset.value_or(input_offset), end = reach(size, stride) + offset,
+                input_end = reach(input_sizes, input_strides) + input_offset;
+  const Tensor nothing = blank(size, grad);
+  if (input_strides == contiguous_strides(input_sizes) && input_offset <= offset &&
+      end <= input_end) {
+    const Tensor memory = ops::clone(grad, MemoryFormat::Contiguous);
+    const int64_t at = offset - input_offset;
+    return {needs[0] ? ops::as_strided_scatter(memory, nothing, size, stride, at) : Tensor(),
+            needs[1] ? ops::as_strided(memory, size, stride, at) : Tensor()};
+  }
+  const Dims flat{std::max(end, input_end)}, one{1};
+  const Tensor memory =
+      as_strided_backward(grad, flat, one, 0, input_sizes, input_strides, input_offset);
+  Tensor of_input;
+  if (needs[0]) {
+    const Tensor kept = ops::as_strided_scatter(memory, nothing, size, stride, offset);
+    of_input = as_strided_backward(kept, input_sizes, input_strides, input_offset, flat, one, 0);
+  }
+  return {of_input, needs[1] ? ops::as_strided(memory, size, stride, offset) : Tensor()};
+}
+
+Tensor roll_backward(const Tensor& grad, const Dims& shifts, const Dims& dims) {
+  Dims back = shifts;
+  for (int64_t& shift : back) shift = -shift;
+  return ops::roll(grad, back, dims);
 }
 
 Tensor diagonal_backward(const Tensor& grad, const Dims& sizes, int64_t offset, int64_t dim1,

@@ -28,10 +28,18 @@ Tensor permute_backward(const Tensor& grad, const Dims& dims);
 Tensor slice_backward(const Tensor& grad, const Dims& sizes, int64_t dim, OptInt start, OptInt end,
                       int64_t step);
 Tensor select_backward(const Tensor& grad, const Dims& sizes, int64_t dim, int64_t index);
+// Zeros of one element's memory, for what writes to a copy of them.
+Tensor blank(const Dims& sizes, const Tensor& like);
 // Views may overlap themselves. `input_offset` is the input's own.
 Tensor as_strided_backward(const Tensor& grad, const Dims& input_sizes, const Dims& input_strides,
                            int64_t input_offset, const Dims& size, const Dims& stride,
                            OptInt storage_offset);
+std::tuple<Tensor, Tensor> as_strided_scatter_backward(const Tensor& grad, const Dims& input_sizes,
+                                                       const Dims& input_strides,
+                                                       int64_t input_offset, const Dims& size,
+                                                       const Dims& stride, OptInt storage_offset,
+                                                       const std::array<bool, 2>& needs);
+Tensor roll_backward(const Tensor& grad, const Dims& shifts, const Dims& dims);
 Tensor diagonal_backward(const Tensor& grad, const Dims& sizes, int64_t offset, int64_t dim1,
                          int64_t dim2);
 // Windows may overlap: their gradients are added.
@@ -176,6 +184,7 @@ Tensor eigh_backward(const Grads& grads, const Tensor& values, const Tensor& vec
 Tensor eig_backward(const Grads& grads, const Tensor& values, const Tensor& vectors, DType dtype);
 Tensor svd_backward(const Grads& grads, const Tensor& U, const Tensor& S, const Tensor& Vh);
 Tensor det_backward(const Tensor& grad, const Tensor& A, const Tensor& det);
+Tensor slogdet_backward(const Grads& grads, const Tensor& A, const Tensor& sign);
 Tensor pinv_backward(const Tensor& grad, const Tensor& inverse, const Tensor& A);
 std::tuple<Tensor, Tensor> lstsq_backward(const Tensor& grad, const Tensor& A, const Tensor& B,
                                           const std::array<bool, 2>& needs);

@@ -7,16 +7,16 @@
 namespace msa::formulas {
 
 Tensor index_backward(const Tensor& grad, const Dims& sizes, const TensorList& indices) {
-  return ops::index_put(ops::zeros(sizes, grad.dtype(), grad.device()), indices, grad, true);
+  return ops::index_put(blank(sizes, grad), indices, grad, true);
 }
 
 Tensor gather_backward(const Tensor& grad, const Dims& sizes, int64_t dim, const Tensor& index) {
-  return ops::scatter_add(ops::zeros(sizes, grad.dtype(), grad.device()), dim, index, grad);
+  return ops::scatter_add(blank(sizes, grad), dim, index, grad);
 }
 
 Tensor index_select_backward(const Tensor& grad, const Dims& sizes, int64_t dim,
                              const Tensor& index) {
-  return ops::index_add(ops::zeros(sizes, grad.dtype(), grad.device()), dim, index, grad);
+  return ops::index_add(blank(sizes, grad), dim, index, grad);
 }
 
 TensorList cat_backward(const Tensor& grad, const std::vector<Dims>& sizes, int64_t dim) {

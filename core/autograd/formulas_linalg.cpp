@@ -320,6 +320,20 @@ Tensor det_backward(const Tensor& grad, const Tensor& A, const Tensor& det) {
   return product(U, ops::unsqueeze(ops::unsqueeze(phase, -1) * products_of_others(S), -1) * Vh);
 }
 
+// With t = tr(A^-1 dA) the logarithm changes by Re t and the sign by i sign Im t: not at all where
+// A is real.
+Tensor slogdet_backward(const Grads& grads, const Tensor& A, const Tensor& sign) {
+  const Tensor &of_sign = grads[0], &of_log = grads[1];
+  Tensor scale = of_log;
+  if (is_complex(A.dtype()) && of_sign.defined()) {
+    const Tensor turn = ops::neg(ops::imag(ops::conj(of_sign) * sign));
+    scale = ops::complex(of_log.defined() ? of_log : ops::zeros_like(turn), turn);
+  }
+  if (!scale.defined()) return scale;
+  const Tensor inverse = std::get<0>(ops::_linalg_inv(A));
+  return adjoint(inverse) * ops::unsqueeze(ops::unsqueeze(scale, -1), -1);
+}
+
 Tensor pinv_backward(const Tensor& grad, const Tensor& inverse, const Tensor& A) {
   const Tensor grad_h = adjoint(grad), h = adjoint(inverse);
   const Tensor through = product(h, product(grad, h));

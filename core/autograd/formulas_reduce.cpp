@@ -87,7 +87,7 @@ Tensor value_selecting_backward(const Tensor& grad, const Dims& sizes, const Ten
   auto ndim = static_cast<int64_t>(sizes.size());
   Tensor g = restored(grad, ndim, Dims{dim}, keepdim),
          at = restored(indices, ndim, Dims{dim}, keepdim);
-  return ops::scatter_src(ops::zeros(sizes, grad.dtype(), grad.device()), dim, at, g);
+  return ops::scatter_src(blank(sizes, grad), dim, at, g);
 }
 
 Tensor var_backward(const Tensor& grad, const Tensor& input, const OptDims& dim, double correction,
@@ -184,7 +184,7 @@ Tensor cumsum_backward(const Tensor& grad, int64_t dim) {
 Tensor running_best_backward(const Tensor& grad, const Dims& sizes, const Tensor& indices,
                              int64_t dim) {
   if (sizes.empty()) return grad;
-  return ops::scatter_add(ops::zeros(sizes, grad.dtype(), grad.device()), dim, indices, grad);
+  return ops::scatter_add(blank(sizes, grad), dim, indices, grad);
 }
 
 namespace {

@@ -1,6 +1,7 @@
 // Elementwise operators composed of others.
 #include "core/dispatch/elementwise.h"
 
+#include "core/composed/matrices.h"
 #include "core/composed/values.h"
 #include "generated/composed_activation.h"
 #include "generated/composed_compare.h"
@@ -15,12 +16,24 @@
 #include "generated/ops_view.h"
 
 namespace msa::composed {
+namespace {
+
+// A Python number, and no NaN.
+bool is_plain_number(const Tensor& t) {
+  if (!t->wrapped_number || is_complex(t.dtype())) return false;
+  const double value = matrices::value_of(t).to_double();
+  return value == value;
+}
+
+}  // namespace
 
 Tensor clamp(const Tensor& input, const Tensor& min, const Tensor& max) {
   MSA_REQUIRE(min.defined() || max.defined(), Runtime,
               "clamp: At least one of 'min' or 'max' must not be None");
   if (!max.defined()) return ops::clamp_min(input, min);
   if (!min.defined()) return ops::clamp_max(input, max);
+  if (is_floating(input.dtype()) && is_plain_number(min) && is_plain_number(max))
+    return ops::_clamp_to_numbers(input, matrices::value_of(min), matrices::value_of(max));
   return ops::clamp_between(input, min, max);
 }
 
@@ -55,7 +68,7 @@ Tensor complex(const Tensor& real, const Tensor& imag) {
               "complex: not implemented for ", real.dtype(),
               ", since complex32 is missing; convert with .float() first");
   Dims sizes = broadcast_sizes("complex", real.sizes(), imag.sizes());
-  return ops::view_as_complex(ops::stack({ops::expand(real, sizes), ops::expand(imag, sizes)}, -1));
+  return ops::_interleaved(ops::expand(real, sizes), ops::expand(imag, sizes));
 }
 
 Tensor polar(const Tensor& abs, const Tensor& angle) {

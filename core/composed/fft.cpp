@@ -165,10 +165,10 @@ Tensor shifted(std::string_view op, const Tensor& input, const OptDims& dim, boo
   return ops::roll(input, by, dims);
 }
 
-Tensor spaced(std::string_view op, const Tensor& steps, int64_t n, double d) {
+Tensor spaced(std::string_view op, Tensor steps, int64_t n, double d) {
   MSA_REQUIRE(is_inexact(steps.dtype()), Runtime, op,
               ": requires a floating point or complex dtype, but got ", steps.dtype(), ".");
-  return ops::mul(steps, wrapped_number(Scalar(1.0 / (static_cast<double>(n) * d))));
+  return ops::mul_(steps, wrapped_number(Scalar(1.0 / (static_cast<double>(n) * d))));
 }
 
 }  // namespace
@@ -233,8 +233,10 @@ Tensor ihfft2(const Tensor& input, const OptDims& s, const Dims& dim, OptStr nor
 Tensor fftfreq(int64_t n, double d, OptDType dtype, OptDevice device) {
   const DType type = dtype.value_or(default_dtype());
   const int64_t half = (n + 1) / 2;
-  const Tensor steps = ops::cat({ops::arange_start_step(0, half, 1, type, device),
-                                 ops::arange_start_step(half - n, 0, 1, type, device)});
+  const Tensor steps = ops::empty({n}, type, device);
+  Tensor rising = ops::narrow(steps, 0, 0, half), falling = ops::narrow(steps, 0, half, n - half);
+  ops::arange_start_step_out(0, half, 1, type, device, rising);
+  ops::arange_start_step_out(half - n, 0, 1, type, device, falling);
   return spaced("fftfreq", steps, n, d);
 }
 Tensor rfftfreq(int64_t n, double d, OptDType dtype, OptDevice device) {

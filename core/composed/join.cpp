@@ -309,12 +309,12 @@ Tensor fill_tensor(const Tensor& input, const Tensor& value) {
   MSA_REQUIRE(value.dim() == 0, Runtime,
               "fill only supports 0-dimension value tensor but got tensor with ", value.dim(),
               " dimensions.");
-  Tensor out = ops::clone(input);
+  Tensor out = ops::empty_like(input);
   ops::copy_(out, value);
   return out;
 }
 Tensor fill_scalar(const Tensor& input, const Scalar& value) {
-  Tensor out = ops::clone(input);
+  Tensor out = ops::empty_like(input);
   ops::fill_(out, value);
   return out;
 }

@@ -61,7 +61,7 @@ Tensor prelu(const Tensor& input, const Tensor& weight) {
                 DimsView(weight.sizes()), ".");
     slope = ops::view(weight, Dims(static_cast<size_t>(input.dim()), 1));
   }
-  return ops::where(ops::gt(input, number(0)), input, ops::mul(slope, input));
+  return ops::_prelu(input, slope);
 }
 
 Tensor hardshrink(const Tensor& input, const Scalar& lambd) {

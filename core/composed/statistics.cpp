@@ -277,7 +277,8 @@ Tensor trapezoid(const Tensor& y, const Scalar& dx, int64_t dim) {
   if (y.size(d) == 0) return no_strips(y, d);
   MSA_REQUIRE(y.dtype() != DType::Bool && dx.kind() != Scalar::Kind::Bool, Runtime,
               "trapezoid: received a bool input for `y` or `dx`, but bool is not supported");
-  return ops::mul(ops::div(ops::sum_dim(strip_sums(y, d), Dims{d}), number(2.0)),
+  const Tensor ends = ops::add(ops::select(y, d, 0), ops::select(y, d, -1));
+  return ops::mul(ops::sub(ops::sum_dim(y, Dims{d}), ops::mul(ends, number(0.5))),
                   wrapped_number(dx));
 }
 Tensor cumulative_trapezoid_x(const Tensor& y, const Tensor& x, int64_t dim) {

@@ -3,6 +3,7 @@
 
 #include "core/base/warn.h"
 #include "generated/rules_compare.h"
+#include "generated/rules_math.h"
 
 namespace msa::rules {
 
@@ -16,6 +17,10 @@ OutSpec where(const Tensor& condition, const Tensor& input, const Tensor& other)
   Dims sizes = broadcast_sizes("where", broadcast_sizes("where", condition.sizes(), input.sizes()),
                                other.sizes());
   return {sizes, result_type(values)};
+}
+
+OutSpec interleaved(const Tensor& real, const Tensor&) {
+  return {real.sizes(), to_complex(real.dtype())};
 }
 
 OutSpec masked_fill(const Tensor& input, const Tensor& mask, const Tensor& value) {

@@ -1,9 +1,11 @@
-// Copies that move elements about: flip, and the triangles of matrices.
+// Copies that move elements about: flip, the triangles of matrices, the parts of complex numbers.
 #include <algorithm>
 #include <cstring>
 
+#include "generated/kernels_math.h"
 #include "generated/kernels_order.h"
 #include "kernels/cpu/contiguous.h"
+#include "kernels/cpu/threads.h"
 #include "kernels/cpu/walk.h"
 
 namespace msa::kernels {
@@ -57,6 +59,20 @@ void flip(const Tensor& input, const Dims& dims, Tensor& out0) {
   }
   cpu::copy_elements(out0.sizes(), {out0.data(), out0.dtype(), out0.strides().data()},
                      {data, input.dtype(), strides.data()});
+}
+
+void _interleaved(const Tensor& real, const Tensor& imag, Tensor& out0) {
+  cpu::fill_contiguous(out0, out0.dtype(), [&](const Tensor& to) {
+    const Tensor re = cpu::contiguous(real), im = cpu::contiguous(imag);
+    const auto interleave = [&]<class T>(T) {
+      cpu::parallel(to.numel(), cpu::kGrain, [&](int64_t begin, int64_t end) {
+        const T *const a = re.data<T>(), *const b = im.data<T>();
+        T* const out = static_cast<T*>(to.data());
+        for (int64_t i = begin; i < end; ++i) out[2 * i] = a[i], out[2 * i + 1] = b[i];
+      });
+    };
+    re.dtype() == DType::F32 ? interleave(0.0f) : interleave(0.0);
+  });
 }
 
 }  // namespace msa::kernels

@@ -52,6 +52,9 @@ MSA_LOOPS(leaky_relu, Floats, []<class T>(const Scalar* params) {
 MSA_LOOPS(leaky_relu_backward, Floats, []<class T>(const Scalar* params) {
   return [slope = number<T>(params[0])](T grad, T x) -> T { return x > 0 ? grad : grad * slope; };
 })
+MSA_LOOPS(_prelu, Floats, []<class T>(const Scalar*) {
+  return [](T x, T weight) -> T { return x > 0 ? x : x * weight; };
+})
 MSA_LOOPS(hardsigmoid, Floats, []<class T>(const Scalar*) {
   return [](T x) -> T {
     T y = x + 3;
@@ -150,6 +153,12 @@ MSA_LOOPS(log_sigmoid, Floats, []<class T>(const Scalar*) {
   return [](V<T> x) -> V<T> {
     V<T> size = x < T(0) ? -x : x, low = x < T(0) ? x : x - x;
     return low - sleef::log1p(sleef::exp(-size));
+  };
+})
+MSA_LOOPS(log_sigmoid_backward, Floats, []<class T>(const Scalar*) {
+  return [](V<T> grad, V<T> x) -> V<T> {
+    V<T> below = sleef::exp(x < T(0) ? x : -x);
+    return grad * (x < T(0) ? x - x + T(1) : below) / (T(1) + below);
   };
 })
 MSA_LOOPS(mish, Floats, []<class T>(const Scalar*) {

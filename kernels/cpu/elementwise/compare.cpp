@@ -118,4 +118,11 @@ MSA_LOOPS(clamp_max, Ordered,
 MSA_LOOPS(clamp_between, Ordered, []<class T>(const Scalar*) {
   return [](T a, T low, T high) -> T { return smaller(larger(a, low), high); };
 })
+// Bounds that are no NaN.
+MSA_LOOPS(_clamp_to_numbers, Floats, []<class T>(const Scalar* params) {
+  return [low = number<T>(params[0]), high = number<T>(params[1])](T a) -> T {
+    const T most = a < low ? low : a;
+    return most > high ? high : most;
+  };
+})
 #endif

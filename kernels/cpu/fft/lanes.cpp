@@ -82,6 +82,15 @@ inline void butterfly(Complex (&x)[R], double sign) {
 inline Complex load_element(const double* p) {
   return {load_lanes(p), load_lanes(p + msa::cpu::fft::kLines)};
 }
+inline void store_element(double* p, const Complex& x) {
+  store_lanes(p, x.re);
+  store_lanes(p + msa::cpu::fft::kLines, x.im);
+}
+// x turned by the k-th of a butterfly's turns; the first number is not turned.
+inline Complex turned_by(const Complex& x, const double* turns, int k, double sign) {
+  const double c = turns[2 * k - 2], d = turns[2 * k - 1] * sign;
+  return {x.re * c - x.im * d, x.re * d + x.im * c};
+}
 
 template <int R>
 void run_pass(const msa::cpu::fft::LanePass& pass, double sign, const double* from, double* to) {
@@ -99,15 +108,65 @@ void run_pass(const msa::cpu::fft::LanePass& pass, double sign, const double* fr
         butterfly<R>(x, sign);
 #pragma GCC unroll 7
         for (int k = 0; k < R; ++k) {
-          Complex y = x[k];
-          if (k) {
-            const double c = turns[2 * k - 2], d = turns[2 * k - 1] * sign;
-            y = {y.re * c - y.im * d, y.re * d + y.im * c};
-          }
-          double* const place = out + s * k * kElement + lane;
-          store_lanes(place, y.re);
-          store_lanes(place + msa::cpu::fft::kLines, y.im);
+          const Complex y = k ? turned_by(x[k], turns, k, sign) : x[k];
+          store_element(out + s * k * kElement + lane, y);
         }
+      }
+    }
+  }
+}
+
+// The transform of `radix` numbers that lie `step` apart, for any odd radix: as butterfly<R> folds
+// it, two outputs at a time to keep the multipliers busy. put(k, number) takes the k-th.
+template <class F>
+inline void any_butterfly(const double* in, int64_t step, int radix, const double* roots,
+                          double sign, F&& put) {
+  const int half = radix / 2;
+  Complex sums[msa::cpu::fft::kLargestRadix / 2], differences[msa::cpu::fft::kLargestRadix / 2];
+  const Complex first = load_element(in);
+  Complex total = first;
+  for (int j = 1; j <= half; ++j) {
+    const Complex a = load_element(in + step * j), b = load_element(in + step * (radix - j));
+    sums[j - 1] = a + b, differences[j - 1] = a - b;
+    total = total + sums[j - 1];
+  }
+  put(0, total);
+  for (int k = 1; k <= half; k += 2) {
+    const int places[2] = {k, k < half ? k + 1 : k};
+    int angles[2] = {};
+    Complex along[2] = {first, first}, across[2] = {};
+    for (int j = 0; j < half; ++j) {
+#pragma GCC unroll 2
+      for (int i = 0; i < 2; ++i) {
+        angles[i] += places[i];
+        if (angles[i] >= radix) angles[i] -= radix;
+        const V<double> c = splat(roots[2 * angles[i]]), d = splat(roots[2 * angles[i] + 1]);
+        along[i] = {fma(sums[j].re, c, along[i].re), fma(sums[j].im, c, along[i].im)};
+        across[i] = {fma(differences[j].re, d, across[i].re),
+                     fma(differences[j].im, d, across[i].im)};
+      }
+    }
+    for (int i = 0; i < 2; ++i) {
+      const Complex turned = quarter_turn(across[i], sign);
+      put(places[i], along[i] + turned);
+      put(radix - places[i], along[i] - turned);
+    }
+  }
+}
+
+inline void run_any_pass(const msa::cpu::fft::LanePass& pass, double sign, const double* from,
+                         double* to) {
+  constexpr int kElement = 2 * msa::cpu::fft::kLines;
+  const int64_t m = pass.butterflies, s = pass.stride;
+  for (int64_t p = 0; p < m; ++p) {
+    const double* const turns = pass.turns + p * (pass.radix - 1) * 2;
+    for (int64_t q = 0; q < s; ++q) {
+      for (int lane = 0; lane < msa::cpu::fft::kLines; lane += kLanes<double>) {
+        double* const out = to + (q + s * pass.radix * p) * kElement + lane;
+        any_butterfly(from + (q + s * p) * kElement + lane, s * m * kElement, pass.radix,
+                      pass.roots, sign, [&](int k, const Complex& x) {
+                        store_element(out + s * k * kElement, k ? turned_by(x, turns, k, sign) : x);
+                      });
       }
     }
   }
@@ -131,8 +190,11 @@ inline const double* run_passes(const msa::cpu::fft::LanePass* passes, int count
       case 5:
         run_pass<5>(pass, sign, from, to);
         break;
-      default:
+      case 7:
         run_pass<7>(pass, sign, from, to);
+        break;
+      default:
+        run_any_pass(pass, sign, from, to);
     }
     double* const next = from;
     from = to, to = next;

@@ -3,14 +3,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <deque>
 #include <kissfft/kissfft.hh>
 #include <numbers>
 
 namespace msa::cpu::fft {
 namespace {
 
-// The library spends n * p operations on a prime factor p.
-constexpr int64_t kLargestFactor = 60;
+// The library spends n * p operations on a prime factor p, and so do our own passes.
+constexpr int64_t kLargestFactor = kLargestRadix;
 
 int64_t largest_prime_factor(int64_t n) {
   int64_t largest = 1;
@@ -70,45 +71,49 @@ struct Plan::Chirp {
   std::vector<c128> chirp, kernel, line, spectrum;
 };
 
-// Stockham's passes for lengths without prime factors beyond 7.
+// (cosine, sine) of 2 pi i / n, appended.
+void add_root(std::vector<double>& to, int64_t i, int64_t n) {
+  const double angle = 2 * std::numbers::pi * static_cast<double>(i % n) / static_cast<double>(n);
+  to.push_back(std::cos(angle));
+  to.push_back(std::sin(angle));
+}
+
+// Stockham's passes.
 struct Plan::Lanes {
   explicit Lanes(int64_t n) {
     int64_t length = n, stride = 1;
     for (const int radix : radices(n)) {
       const int64_t butterflies = length / radix;
-      std::vector<double>& t = turns.emplace_back();
+      std::vector<double>& t = tables.emplace_back();
       for (int64_t p = 0; p < butterflies; ++p) {
-        for (int64_t k = 1; k < radix; ++k) {
-          const double angle = 2 * std::numbers::pi * static_cast<double>(p * k % length) /
-                               static_cast<double>(length);
-          t.push_back(std::cos(angle));
-          t.push_back(std::sin(angle));
-        }
+        for (int64_t k = 1; k < radix; ++k) add_root(t, p * k, length);
       }
-      passes.push_back({radix, butterflies, stride, t.data()});
+      std::vector<double>& r = tables.emplace_back();
+      for (int64_t j = 0; j < radix; ++j) add_root(r, j, radix);
+      passes.push_back({radix, butterflies, stride, t.data(), r.data()});
       length = butterflies;
       stride *= radix;
     }
   }
-  // Empty where another factor is left.
   static std::vector<int> radices(int64_t n) {
     std::vector<int> found;
-    for (const int radix : {4, 2, 3, 5, 7}) {
-      for (; n % radix == 0; n /= radix) found.push_back(radix);
+    for (; n % 4 == 0; n /= 4) found.push_back(4);
+    for (int p = 2; n > 1; ++p) {
+      for (; n % p == 0; n /= p) found.push_back(p);
     }
-    return n == 1 ? found : std::vector<int>();
+    return found;
   }
-  std::vector<std::vector<double>> turns;
+  std::deque<std::vector<double>> tables;  // which the passes point into
   std::vector<LanePass> passes;
 };
 
 Plan::Plan(int64_t n, bool forward) : n_(n), sign_(forward ? -1 : 1) {
   if (largest_prime_factor(n) <= kLargestFactor) {
     direct_ = std::make_unique<Direct>(n, forward);
+    lanes_ = std::make_shared<const Lanes>(n);
   } else {
     chirp_ = std::make_unique<Chirp>(n, forward);
   }
-  if (!Lanes::radices(n).empty()) lanes_ = std::make_shared<const Lanes>(n);
 }
 Plan::Plan(const Plan& o)
     : n_(o.n_),

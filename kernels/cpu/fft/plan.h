@@ -27,8 +27,8 @@ class Plan {
   int64_t n_;
   double sign_;
   std::unique_ptr<Direct> direct_;
-  std::unique_ptr<Chirp> chirp_;        // instead of direct_ where n has a large prime factor
-  std::shared_ptr<const Lanes> lanes_;  // where n has none but 2, 3, 5 and 7
+  std::unique_ptr<Chirp> chirp_;        // instead of both where n has a large prime factor
+  std::shared_ptr<const Lanes> lanes_;  // for bundles
   std::vector<double> room_;
 };
 
