@@ -94,6 +94,7 @@ PyObject* make_module() {
   init_backend(m);
   init_operators();
   init_storage(m);
+  init_shared_memory(m);
   init_data();
   init_make();
   init_numpy();

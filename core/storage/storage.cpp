@@ -7,6 +7,7 @@
 
 #include "core/base/error.h"
 #include "core/storage/host_memory.h"
+#include "core/storage/shared_memory.h"
 
 namespace msa {
 namespace {
@@ -86,6 +87,21 @@ void Storage::resize(size_t new_bytes) {
     data = bigger;
   }
   bytes = new_bytes;
+}
+
+Ref<Storage> replace_memory(Storage& storage, void* data, void (*deleter)(void*), void* context) {
+  Ref<Storage> old;
+  const bool in_block = !storage.deleter && storage.data == block_data(&storage);
+  if (storage.resizable) {
+    free_data(&storage);
+  } else if (!in_block) {
+    old = Storage::wrap(storage.data, storage.bytes, {}, storage.deleter, storage.context);
+  }
+  storage.data = data;
+  storage.deleter = deleter;
+  storage.context = context;
+  storage.resizable = false;
+  return old;
 }
 
 }  // namespace msa
