@@ -17,9 +17,11 @@ _C.set_blas_path(_blas_path())
 # ---- the core's types and constants: everything below may use them while it is imported ------------
 _PRIVATE = {
     "ModuleBase",
+    "SharedMemory",
     "adam_step",
     "autograd",
     "call_operator",
+    "die_with_parent",
     "functions",
     "install_tensor_methods",
     "on_device",
@@ -102,8 +104,8 @@ from .storage import TypedStorage
 from ._tensor_str import set_printoptions
 from . import _foreach, _tensor, _tensor_rare, _utils
 from . import nn, optim
-from . import accelerator, backends, compiler, cpu, cuda, distributed, jit, masked, ops, overrides
-from . import serialization, signal, sparse, testing, types
+from . import accelerator, backends, compiler, cpu, cuda, distributed, jit, masked, multiprocessing, ops
+from . import overrides, serialization, signal, sparse, testing, types
 from ._recurrent import gru, gru_cell, lstm, lstm_cell, rnn_relu, rnn_relu_cell, rnn_tanh, rnn_tanh_cell
 from ._removed import eig, lstsq, matrix_rank, solve, symeig
 from ._symbolic import *  # noqa: F403 - its __all__ is the list
@@ -137,5 +139,6 @@ _operators.install()
 dsmm = spmm = mm  # noqa: F405, F821 - PyTorch's older names for what takes sparse tensors
 hsmm, saddmm = hspmm, sspaddmm
 _mindspore.install()
+multiprocessing.init_reductions()
 _identity.pickle_under_own_names()
 _missing.attach_everywhere()

@@ -190,18 +190,21 @@ class TensorMethods:
             wrap_storage=self.untyped_storage(), dtype=self.dtype, _internal=True
         )
 
+    _typed_storage = storage
+
     def share_memory_(self):
-        """Move the storage to memory that other processes can share."""
-        raise NotImplementedError(
-            "Tensor.share_memory_: shared memory between processes is not supported yet; pass the tensor's "
-            "NumPy "
-            "array "
-            "through multiprocessing.shared_memory."
-        )
+        """Move the storage to memory that other processes can share; all views of it follow.
+
+        >>> import ms_adapter.pytorch as torch
+        >>> torch.ones(2).share_memory_().is_shared()
+        True
+        """
+        self.untyped_storage().share_memory_()
+        return self
 
     def is_shared(self):
         """Whether other processes can share the storage."""
-        return False
+        return self.untyped_storage().is_shared()
 
     def type(self, dtype=None, non_blocking=False, **kwargs):
         """Without arguments the old name of the tensor's type, as "torch.FloatTensor"; else a cast to that

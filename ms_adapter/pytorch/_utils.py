@@ -1,6 +1,51 @@
 """Rebuilding tensors and parameters from pickles: the functions that files name."""
 
+import os
+import sys
+import traceback
+
 import ms_adapter.pytorch as torch
+
+
+class KeyErrorMessage(str):
+    """A text that KeyError, which shows its argument's repr, shows as it is."""
+
+    def __repr__(self):
+        return str(self)
+
+
+class ExceptionWrapper:
+    """An exception with its traceback as text, to be raised again in another thread or process."""
+
+    def __init__(self, exc_info=None, where="in background"):
+        exc_info = exc_info or sys.exc_info()
+        self.exc_type = exc_info[0]
+        self.exc_msg = "".join(traceback.format_exception(*exc_info))
+        self.where = where
+
+    def reraise(self):
+        """Raise an exception of the same type whose text ends with the original traceback.
+
+        A type that cannot be made of a text alone gives RuntimeError.
+        """
+        text = f"Caught {self.exc_type.__name__} {self.where}.\nOriginal {self.exc_msg}"
+        try:
+            raised = self._made_of(text)
+        except Exception:
+            raised = RuntimeError(text)
+        raise raised from None
+
+    def _made_of(self, text):
+        if issubclass(self.exc_type, KeyError):
+            return self.exc_type(KeyErrorMessage(text))
+        if getattr(self.exc_type, "message", None):
+            return self.exc_type(message=text)
+        return self.exc_type(text)
+
+
+def cpu_count():
+    """How many processors this process may run on."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
 
 
 def _storage_of(storage):

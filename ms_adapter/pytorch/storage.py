@@ -101,6 +101,20 @@ class TypedStorage:
         """The number of bytes in one element."""
         return self._element_size()
 
+    def share_memory_(self):
+        """Move the bytes to memory that other processes can share."""
+        self._untyped_storage.share_memory_()
+        return self
+
+    def is_shared(self):
+        """Whether other processes can share the bytes."""
+        return self._untyped_storage.is_shared()
+
+    def _new_shared(self, size, device=None):
+        """A storage of ``size`` elements in shared memory: what older collate functions write batches to."""
+        untyped = _C.SharedMemory(size * self._element_size()).whole()
+        return TypedStorage(wrap_storage=untyped, dtype=self.dtype)
+
     def data_ptr(self):
         """The address of the first element."""
         return self._untyped_storage.data_ptr()

@@ -124,6 +124,12 @@ def test_errors(both):
             lambda: loader(range(3), batch_sampler=[[0]], shuffle=True),
             lambda: loader(range(3), num_workers=-1),
             lambda: loader(range(3), prefetch_factor=2),
+            lambda: loader(range(3), num_workers=1, prefetch_factor=-1),
+            lambda: loader(range(3), persistent_workers=True),
+            lambda: loader(range(3), timeout=-1),
+            lambda: loader(range(3), multiprocessing_context="fork"),
+            lambda: loader(range(3), num_workers=1, multiprocessing_context="thread"),
+            lambda: loader(range(3), num_workers=1, multiprocessing_context=3),
             lambda: setattr(made, "batch_size", 3),
             lambda: t.utils.data.default_collate([[1, 2], [3]]),
             lambda: t.utils.data.default_collate([object()]),
@@ -150,10 +156,3 @@ def test_stream(both):
         return [[listed(batch) for batch in kind] for kind in kinds]
 
     both(scenario)
-
-
-def test_workers_are_refused_aloud():
-    import ms_adapter.pytorch as t
-
-    with pytest.raises(NotImplementedError, match="num_workers=2 is not supported yet"):
-        t.utils.data.DataLoader(range(3), num_workers=2)

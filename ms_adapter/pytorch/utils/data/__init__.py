@@ -1,8 +1,7 @@
 """torch.utils.data: datasets, samplers and the loader that joins them."""
 
-from . import dataloader, dataset, sampler
-from .collate import default_collate, default_convert
-from .dataloader import DataLoader, get_worker_info
+from . import _utils, dataloader, dataset, distributed, sampler
+from .dataloader import DataLoader, _DatasetKind, default_collate, default_convert, get_worker_info
 from .dataset import (
     ChainDataset,
     ConcatDataset,
@@ -13,6 +12,7 @@ from .dataset import (
     TensorDataset,
     random_split,
 )
+from .distributed import DistributedSampler
 from .sampler import (
     BatchSampler,
     RandomSampler,

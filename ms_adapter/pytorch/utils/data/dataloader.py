@@ -1,15 +1,20 @@
-"""DataLoader: samples in batches, in the order a sampler gives, in this process."""
+"""DataLoader: samples in batches, in the order a sampler gives, from this process or from workers."""
 
 import itertools
+import multiprocessing
 import warnings
 
 import ms_adapter.pytorch as torch
 
-from .collate import default_collate, default_convert
+from ._iterators import _BaseDataLoaderIter, _SingleProcessDataLoaderIter  # noqa: F401 - libraries look here
+from ._utils.collate import default_collate, default_convert
+from ._utils.fetch import create_fetcher
+from ._utils.worker import get_worker_info
+from ._workers import _MultiProcessingDataLoaderIter
 from .dataset import IterableDataset
 from .sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler
 
-__all__ = ["DataLoader", "get_worker_info"]
+__all__ = ["DataLoader", "default_collate", "default_convert", "get_worker_info"]
 
 
 class _InfiniteConstantSampler(Sampler):
@@ -19,9 +24,14 @@ class _InfiniteConstantSampler(Sampler):
         return itertools.repeat(None)
 
 
-def get_worker_info():
-    """What a worker process knows of itself; ``None`` in the main process, where all loading happens."""
-    return
+class _DatasetKind:
+    """PyTorch's numbers for datasets by index and for streams."""
+
+    Map, Iterable = 0, 1
+
+    @staticmethod
+    def create_fetcher(kind, dataset, auto_collation, collate_fn, drop_last):
+        return create_fetcher(kind == _DatasetKind.Iterable, dataset, auto_collation, collate_fn, drop_last)
 
 
 class DataLoader:
@@ -34,7 +44,16 @@ class DataLoader:
         collate_fn: makes a batch of a list of samples.
         drop_last: leave out a last batch that is too short.
         generator: the source of randomness; default: the default generator.
-        num_workers: 0; loading in other processes is not supported yet and raises.
+        num_workers: how many processes load; 0: this one.
+        prefetch_factor: batches that each worker is asked for ahead; default 2.
+        persistent_workers: keep the workers for the next pass.
+        worker_init_fn: called in each worker with its number.
+        multiprocessing_context: "fork", "spawn" or "forkserver", or such a context.
+        timeout: seconds to wait for a batch, 0: for ever.
+        in_order: give batches in the order of the sampler, not as they are finished.
+        pin_memory: accepted; without an accelerator it only warns.
+
+    A worker's exception is raised here with its traceback; a worker that dies raises RuntimeError.
 
     >>> import ms_adapter.pytorch as torch
     >>> loader = torch.utils.data.DataLoader(torch.arange(5), batch_size=2)
@@ -68,10 +87,10 @@ class DataLoader:
         pin_memory_device="",
         in_order=True,
     ):
-        _check_workers(num_workers, timeout, prefetch_factor, persistent_workers, multiprocessing_context)
+        _check_workers(num_workers, timeout, prefetch_factor, persistent_workers)
         self.dataset = dataset
         self.num_workers = num_workers
-        self.prefetch_factor = prefetch_factor
+        self.prefetch_factor = 2 if num_workers > 0 and prefetch_factor is None else prefetch_factor
         self.pin_memory = pin_memory
         self.pin_memory_device = pin_memory_device
         self.timeout = timeout
@@ -80,13 +99,6 @@ class DataLoader:
         self.persistent_workers = persistent_workers
         self.in_order = in_order
         self.generator = generator
-        if pin_memory and not torch.cuda.is_available():
-            warnings.warn(
-                "'pin_memory' argument is set as true but no accelerator is found, then device pinned memory "
-                "won't be "
-                "used.",
-                stacklevel=2,
-            )
         stream = isinstance(dataset, IterableDataset)
         if stream:
             _check_stream(shuffle, sampler, batch_sampler)
@@ -109,7 +121,9 @@ class DataLoader:
         if collate_fn is None:
             collate_fn = default_convert if batch_sampler is None else default_collate
         self.collate_fn = collate_fn
+        self._iterator = None  # that of the persistent workers
         self.__initialized = True
+        self.check_worker_number_rationality()
 
     def __setattr__(self, name, value):
         fixed = ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers")
@@ -118,14 +132,60 @@ class DataLoader:
         super().__setattr__(name, value)
 
     @property
+    def multiprocessing_context(self):
+        """How workers are started; None means as `multiprocessing` does by default."""
+        return self.__multiprocessing_context
+
+    @multiprocessing_context.setter
+    def multiprocessing_context(self, multiprocessing_context):
+        self.__multiprocessing_context = _checked_context(multiprocessing_context, self.num_workers)
+
+    @property
+    def _is_stream(self):
+        return isinstance(self.dataset, IterableDataset)
+
+    @property
+    def _dataset_kind(self):
+        return _DatasetKind.Iterable if self._is_stream else _DatasetKind.Map
+
+    @property
+    def _auto_collation(self):
+        return self.batch_sampler is not None
+
+    @property
     def _index_sampler(self):
-        return self.sampler if self.batch_sampler is None else self.batch_sampler
+        return self.batch_sampler if self._auto_collation else self.sampler
+
+    def _get_iterator(self):
+        if self.num_workers == 0:
+            return _SingleProcessDataLoaderIter(self)
+        self.check_worker_number_rationality()
+        return _MultiProcessingDataLoaderIter(self)
 
     def __iter__(self):
-        return _Pass(self)
+        if not self.persistent_workers:
+            return self._get_iterator()
+        if self._iterator is None or self._iterator.failure:
+            self._iterator = self._get_iterator()
+        else:
+            self._iterator._reset(self)
+        return self._iterator
+
+    def __getstate__(self):
+        return {**self.__dict__, "_iterator": None}  # workers stay here
+
+    def check_worker_number_rationality(self):
+        """Warn where there are more workers than processors."""
+        if self.num_workers > torch._utils.cpu_count():
+            warnings.warn(
+                f"This DataLoader will create {self.num_workers} worker processes, but this process may run "
+                f"on {torch._utils.cpu_count()} processors only: more workers than that as a rule slow "
+                "loading down.",
+                stacklevel=3,
+            )
 
     def __len__(self):
-        if not isinstance(self.dataset, IterableDataset):
+        if not self._is_stream:
             return len(self._index_sampler)
         length = self._length_of_stream = len(self.dataset)
         if self.batch_size is None:
@@ -135,32 +195,46 @@ class DataLoader:
     _length_of_stream = None  # what the dataset last said, to warn of one that gives more
 
 
-def _check_workers(num_workers, timeout, prefetch_factor, persistent_workers, multiprocessing_context):
+def _check_workers(num_workers, timeout, prefetch_factor, persistent_workers):
     if num_workers < 0:
         raise ValueError(
             "num_workers option should be non-negative; use num_workers=0 to disable multiprocessing."
         )
     if timeout < 0:
         raise ValueError("timeout option should be non-negative")
-    if num_workers > 0:
-        raise NotImplementedError(
-            f"DataLoader: num_workers={num_workers} is not supported yet: loading in worker processes comes "
-            f"with a later "
-            "version. Use num_workers=0: the batches are the same."
-        )
-    if prefetch_factor is not None:
+    if num_workers == 0 and prefetch_factor is not None:
         raise ValueError(
             "prefetch_factor option could only be specified in multiprocessing. let num_workers > 0 to "
-            "enable "
-            "multiprocessing, otherwise set prefetch_factor to None."
+            "enable multiprocessing, otherwise set prefetch_factor to None."
         )
-    if persistent_workers:
+    if prefetch_factor is not None and prefetch_factor < 0:
+        raise ValueError("prefetch_factor option should be non-negative")
+    if persistent_workers and num_workers == 0:
         raise ValueError("persistent_workers option needs num_workers > 0")
-    if multiprocessing_context is not None:
+
+
+def _checked_context(context, num_workers):
+    if context is None:
+        return None
+    if num_workers == 0:
         raise ValueError(
             "multiprocessing_context can only be used with multi-process loading (num_workers > 0), but got "
             f"num_workers={num_workers}"
         )
+    if isinstance(context, str):
+        methods = multiprocessing.get_all_start_methods()
+        if context not in methods:
+            raise ValueError(
+                f"multiprocessing_context option should specify a valid start method in {methods}, but got "
+                f"multiprocessing_context={context!r}"
+            )
+        return multiprocessing.get_context(context)
+    if not isinstance(context, multiprocessing.context.BaseContext):
+        raise TypeError(
+            "multiprocessing_context option should be a valid context object or a string specifying the "
+            f"start method, but got multiprocessing_context={context}"
+        )
+    return context
 
 
 def _check_stream(shuffle, sampler, batch_sampler):
@@ -187,62 +261,3 @@ def _check_sampling(shuffle, sampler, batch_sampler, batch_size, drop_last):
         raise ValueError(
             "batch_size=None option disables auto-batching and is mutually exclusive with drop_last"
         )
-
-
-class _Pass:
-    """One pass of a loader over its dataset."""
-
-    def __init__(self, loader):
-        self._loader = loader
-        self._indices = iter(loader._index_sampler)
-        # Workers would be seeded from this number; drawing it keeps the default generator in PyTorch's step.
-        self._base_seed = torch.empty((), dtype=torch.int64).random_(generator=loader.generator).item()
-        stream = isinstance(loader.dataset, IterableDataset)
-        self._fetch = _fetcher(loader, iter(loader.dataset)) if stream else _by_index(loader)
-        self._yielded = 0
-
-    def __iter__(self):
-        return self
-
-    def __next__(self):
-        data = self._fetch(next(self._indices))
-        self._yielded += 1
-        promised = self._loader._length_of_stream
-        if promised is not None and self._yielded > len(self._loader):
-            warnings.warn(
-                f"Length of IterableDataset {self._loader.dataset} was reported to be {promised} (when "
-                f"accessing "
-                f"len(dataloader)), but {self._yielded} samples have been fetched. ",
-                stacklevel=2,
-            )
-        return data
-
-    def __len__(self):
-        return len(self._loader._index_sampler)
-
-    def __getstate__(self):
-        raise NotImplementedError("An iterator over a DataLoader cannot be pickled: pickle the loader.")
-
-
-def _by_index(loader):
-    dataset, collate = loader.dataset, loader.collate_fn
-    if loader.batch_sampler is None:
-        return lambda index: collate(dataset[index])
-    if callable(getattr(dataset, "__getitems__", None)):
-        return lambda indices: collate(dataset.__getitems__(indices))
-    return lambda indices: collate([dataset[index] for index in indices])
-
-
-def _fetcher(loader, stream):
-    """Takes samples off a stream: one, or as many as the sampler asks for."""
-
-    def single(_index):
-        return loader.collate_fn(next(stream))
-
-    def batch(indices):
-        samples = list(itertools.islice(stream, len(indices)))
-        if not samples or (loader.drop_last and len(samples) < len(indices)):
-            raise StopIteration
-        return loader.collate_fn(samples)
-
-    return single if loader.batch_sampler is None else batch

@@ -5,6 +5,8 @@ from collections.abc import Mapping, MutableMapping, MutableSequence, Sequence
 
 import ms_adapter.pytorch as torch
 
+from . import batches
+
 __all__ = ["collate", "default_collate", "default_convert"]
 
 _REFUSED = "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {}"
@@ -93,7 +95,12 @@ def _collate_tensors(batch, *, collate_fn_map=None):
             "a custom "
             "collate_fn to handle them appropriately."
         )
-    return torch.stack(batch, 0)
+    out = None
+    if type(batch[0]) is torch.Tensor and not batch[0].requires_grad:
+        # In a worker the batch is built where the other process will read it.
+        shape = (len(batch), *batch[0].shape)
+        out = batches.room_for(shape, batch[0].dtype, len(batch) * batch[0].nbytes)
+    return torch.stack(batch, 0) if out is None else torch.stack(batch, 0, out=out)
 
 
 def _collate_arrays(batch, *, collate_fn_map=None):
