@@ -197,4 +197,13 @@ std::tuple<Tensor, Tensor, Tensor> attention_backward(const Tensor& grad, const 
 // Where a query may look at a key: (queries, keys), true up to the query's own position.
 Tensor causal_mask(const Tensor& query, const Tensor& key);
 
+// Of a recurrent layer (ops/recurrent.toml): input, hidden and cell state, weights, biases.
+using RecurrentGrads = std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor>;
+RecurrentGrads recurrence_backward(const Grads& grads, const Tensor& input, const Tensor& hidden,
+                                   const Tensor& cell, const Tensor& weight_ih,
+                                   const Tensor& weight_hh, const Tensor& bias_ih,
+                                   const Tensor& bias_hh, const Tensor& output, const Tensor& gates,
+                                   std::string_view mode, const Dims& rows, bool backwards,
+                                   const std::array<bool, 7>& needs);
+
 }  // namespace msa::formulas

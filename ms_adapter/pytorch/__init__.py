@@ -106,7 +106,6 @@ from . import _foreach, _tensor, _tensor_rare, _utils
 from . import nn, optim
 from . import accelerator, backends, compiler, cpu, cuda, distributed, jit, masked, multiprocessing, ops
 from . import overrides, serialization, signal, sparse, testing, types
-from ._recurrent import gru, gru_cell, lstm, lstm_cell, rnn_relu, rnn_relu_cell, rnn_tanh, rnn_tanh_cell
 from ._removed import eig, lstsq, matrix_rank, solve, symeig
 from ._symbolic import *  # noqa: F403 - its __all__ is the list
 from .sparse._create import (

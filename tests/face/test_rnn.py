@@ -113,3 +113,83 @@ def test_packed_equals_one_by_one(nearly):
         return [s.tolist() for s in t.nn.utils.rnn.unpack_sequence(together)], alone
 
     nearly(scenario)
+
+
+OPTIONS = [
+    {"bias": False},
+    {"batch_first": True, "bidirectional": True},
+    {"num_layers": 3, "dropout": 0.4},
+]
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+@pytest.mark.parametrize("name", ["RNN", "LSTM", "GRU"])
+def test_options_of_layers(nearly, name, options):
+    """Sizes that fill no vector, one and two threads' worth of sequences, dropout's stream."""
+
+    def scenario(t):
+        layer, trace = getattr(t.nn, name)(7, 19, **options).double(), []
+        set_weights(t, layer)
+        for steps, batch in ((1, 1), (4, 3), (6, 21)):
+            layer.zero_grad()
+            t.manual_seed(1)
+            shape = (batch, steps, 7) if layer.batch_first else (steps, batch, 7)
+            x = (t.arange(steps * batch * 7, dtype=t.float64) * 0.37).sin().reshape(shape).requires_grad_()
+            output, state = layer(x)
+            states = state if name == "LSTM" else (state,)
+            (output.cos().sum() + sum(s.sin().sum() for s in states)).backward()
+            trace += [output.tolist(), [s.tolist() for s in states], gradients(layer), x.grad.tolist()]
+        return trace
+
+    nearly(scenario)
+
+
+@pytest.mark.parametrize("name", ["RNN", "LSTM", "GRU"])
+def test_second_derivatives(nearly, name):
+    def scenario(t):
+        layer = getattr(t.nn, name)(2, 3, num_layers=2, bidirectional=True).double()
+        set_weights(t, layer)
+        inputs = [s.requires_grad_() for s in sequences(t)]
+        output = layer(t.nn.utils.rnn.pack_sequence(inputs, enforce_sorted=False))[0].data
+        first = t.autograd.grad(output.sin().sum(), [*layer.parameters(), *inputs], create_graph=True)
+        second = t.autograd.grad(sum(g.cos().sum() for g in first), [*layer.parameters(), *inputs])
+        return [[g.tolist() for g in first], [g.tolist() for g in second]]
+
+    nearly(scenario)
+
+
+@pytest.mark.parametrize("name", ["RNNCell", "LSTMCell", "GRUCell"])
+def test_cells(nearly, name):
+    def scenario(t):
+        cell, trace = getattr(t.nn, name)(5, 18).double(), []
+        set_weights(t, cell)
+        for shape in ((5,), (3, 5)):
+            x = t.linspace(-1, 1, 5 * (3 if len(shape) == 2 else 1), dtype=t.float64).reshape(shape)
+            state = None
+            for _ in range(3):
+                state = cell(x, state)
+            states = state if name == "LSTMCell" else (state,)
+            cell.zero_grad()
+            sum(s.sin().sum() for s in states).backward()
+            trace += [[s.tolist() for s in states], gradients(cell)]
+        return trace
+
+    nearly(scenario)
+
+
+def test_wrong_calls(both):
+    def scenario(t):
+        x, state, weights = t.ones(2, 2, 3), t.ones(1, 2, 4), [t.ones(16, 3), t.ones(16, 4)]
+        rest = (False, 1, 0.0, False, False)
+        sizes = t.tensor([2, 1])
+        calls = [
+            lambda: t.lstm(x, [state], weights, *rest, False),
+            lambda: t.lstm(x, [state, state], weights[:1], *rest, False),
+            lambda: t.lstm(x[0], sizes.double(), [state, state], weights, *rest),
+            lambda: t.nn.LSTM(3, 4)(x[:0]),
+            lambda: t.nn.GRU(3, 4)(x.double()),
+            lambda: t.lstm_cell(x[0], [state[0]], *weights),
+        ]
+        return [error_of(call) for call in calls]
+
+    both(scenario)

@@ -5,7 +5,6 @@ import warnings
 
 import ms_adapter.pytorch as torch
 
-from .. import functional as F
 from .. import init
 from ..parameter import Parameter
 from ..utils.rnn import PackedSequence
@@ -14,30 +13,6 @@ from .module import Module
 __all__ = ["GRU", "GRUCell", "LSTM", "LSTMCell", "RNN", "RNNBase", "RNNCell", "RNNCellBase"]
 
 
-# ---- one step of each kind, from what input and hidden state add to the gates, and the state ----
-def _lstm_step(from_input, from_hidden, state):
-    i, f, g, o = (from_input + from_hidden).chunk(4, -1)
-    cell = f.sigmoid() * state[1] + i.sigmoid() * g.tanh()
-    return o.sigmoid() * cell.tanh(), cell
-
-
-def _gru_step(from_input, from_hidden, state):
-    reset_x, update_x, new_x = from_input.chunk(3, -1)
-    reset_h, update_h, new_h = from_hidden.chunk(3, -1)
-    update = (update_x + update_h).sigmoid()
-    new = (new_x + (reset_x + reset_h).sigmoid() * new_h).tanh()
-    return ((state[0] - new) * update + new,)
-
-
-def _tanh_step(from_input, from_hidden, state):
-    return ((from_input + from_hidden).tanh(),)
-
-
-def _relu_step(from_input, from_hidden, state):
-    return ((from_input + from_hidden).relu(),)
-
-
-_STEPS = {"LSTM": _lstm_step, "GRU": _gru_step, "RNN_TANH": _tanh_step, "RNN_RELU": _relu_step}
 _GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
 
 
@@ -71,7 +46,7 @@ class RNNBase(Module):
         dtype=None,
     ):
         super().__init__()
-        if mode not in _STEPS:
+        if mode not in _GATES:
             raise ValueError(f"Unrecognized RNN mode: {mode}")
         _check(input_size, hidden_size, num_layers, bias, batch_first, dropout, proj_size)
         self.mode = mode
@@ -141,7 +116,7 @@ class RNNBase(Module):
         sizes = [self.proj_size or self.hidden_size] + [self.hidden_size] * (self.mode == "LSTM")
         if given is None:
             return [data.new_zeros(count, batch, size) for size in sizes]
-        for part, size in zip(given, sizes, strict=True):
+        for part, size in zip(given, sizes, strict=False):  # the operator refuses another number
             if tuple(part.shape) != (count, batch, size):
                 raise RuntimeError(f"Expected hidden size {(count, batch, size)}, got {list(part.shape)}")
         return list(given)
@@ -150,6 +125,12 @@ class RNNBase(Module):
         """Output and final states; ``given`` is a tuple of start states or None."""
         packed = isinstance(input, PackedSequence)
         data = input.data if packed else input
+        dtype = self.weight_ih_l0.dtype
+        if data.dtype != dtype and not torch.is_autocast_enabled("cpu"):
+            raise ValueError(
+                f"{self._get_name()}: the input's dtype {data.dtype} is not that of the weights, {dtype}; "
+                "convert one of them with .to()."
+            )
         if not packed and data.dim() not in (2, 3):
             raise ValueError(f"{self._get_name()}: Expected input to be 2D or 3D, got {data.dim()}D instead")
         if data.size(-1) != self.input_size:
@@ -159,78 +140,32 @@ class RNNBase(Module):
         return (self._run_packed if packed else self._run_padded)(input, given)
 
     def _run_padded(self, input, given):
-        batched = input.dim() == 3
+        batched, batch_first = input.dim() == 3, self.batch_first
         if not batched:
-            input = input.unsqueeze(1)
+            input, batch_first = input.unsqueeze(1), False
             given = None if given is None else tuple(part.unsqueeze(1) for part in given)
-        elif self.batch_first:
-            input = input.transpose(0, 1)
-        steps, batch, _ = input.shape
-        starts = self._start_states(input, batch, given)
-        output, states = self._run_layers(input.flatten(0, 1), [batch] * steps, starts)
-        output = output.unflatten(0, (steps, batch))
+        starts = self._start_states(input, input.size(0 if batch_first else 1), given)
+        output, *states = self._network((input,), starts, batch_first)
         if not batched:
             return output.squeeze(1), tuple(part.squeeze(1) for part in states)
-        return (output.transpose(0, 1) if self.batch_first else output), states
+        return output, tuple(states)
 
     def _run_packed(self, input, given):
         order, back = input.sorted_indices, input.unsorted_indices
         if given is not None and order is not None:
             given = tuple(part.index_select(1, order) for part in given)
-        rows = input.batch_sizes.tolist()
-        output, states = self._run_layers(input.data, rows, self._start_states(input.data, rows[0], given))
+        starts = self._start_states(input.data, int(input.batch_sizes[0]), given)
+        output, *states = self._network((input.data, input.batch_sizes), starts)
         if back is not None:
-            states = tuple(part.index_select(1, back) for part in states)
-        return PackedSequence(output, *input[1:]), states
+            states = [part.index_select(1, back) for part in states]
+        return PackedSequence(output, *input[1:]), tuple(states)
 
-    def _run_layers(self, data, rows, starts):
-        """All layers over steps one after another in ``data``; ``rows`` counts each step's, never rising."""
-        directions, ends, number = 1 + self.bidirectional, [], 0
-        for layer in range(self.num_layers):
-            outputs = []
-            for backwards in range(directions):
-                state = tuple(part[number] for part in starts)
-                names = self._all_weights[number]
-                weights = {name.split("_l")[0]: getattr(self, name) for name in names}
-                run = self._run_backwards if backwards else self._run_forwards
-                from_inputs = F.linear(data, weights["weight_ih"], weights.get("bias_ih")).split(rows)
-                output, state = run(from_inputs, rows, state, weights)
-                outputs.append(output)
-                ends.append(state)
-                number += 1
-            data = outputs[0] if directions == 1 else torch.cat(outputs, -1)
-            if self.dropout and self.training and layer < self.num_layers - 1:
-                data = F.dropout(data, self.dropout, True)
-        return data, tuple(torch.stack(part) for part in zip(*ends, strict=True))
-
-    def _step(self, from_input, state, weights):
-        from_hidden = F.linear(state[0], weights["weight_hh"], weights.get("bias_hh"))
-        state = _STEPS[self.mode](from_input, from_hidden, state)
-        if self.proj_size:
-            state = (F.linear(state[0], weights["weight_hr"]), *state[1:])
-        return state
-
-    def _run_forwards(self, from_inputs, rows, state, weights):
-        outputs, ended = [], []
-        for from_input, count in zip(from_inputs, rows, strict=True):
-            if count < state[0].size(0):  # the last sequences have no such step
-                ended.append(tuple(part[count:] for part in state))
-                state = tuple(part[:count] for part in state)
-            state = self._step(from_input, state, weights)
-            outputs.append(state[0])
-        if ended:
-            state = tuple(torch.cat(parts) for parts in zip(state, *reversed(ended), strict=True))
-        return torch.cat(outputs), state
-
-    def _run_backwards(self, from_inputs, rows, start, weights):
-        outputs, state = [], tuple(part[: rows[-1]] for part in start)
-        for from_input, count in zip(reversed(from_inputs), reversed(rows), strict=True):
-            begun = state[0].size(0)
-            if count > begun:  # these sequences end here, so they begin
-                state = tuple(torch.cat([s, t[begun:count]]) for s, t in zip(state, start, strict=True))
-            state = self._step(from_input, state, weights)
-            outputs.append(state[0])
-        return torch.cat(outputs[::-1]), state
+    def _network(self, data, starts, *batch_first):
+        """The operator of this kind on data and start states."""
+        run = getattr(torch, self.mode.lower())
+        options = (self.bias, self.num_layers, self.dropout, self.training, self.bidirectional)
+        hx = starts if self.mode == "LSTM" else starts[0]
+        return run(*data, hx, self._flat_weights, *options, *batch_first)
 
 
 def _check(input_size, hidden_size, num_layers, bias, batch_first, dropout, proj_size):
@@ -335,8 +270,9 @@ class RNNCellBase(Module):
             raise ValueError(f"{self._get_name()}: Expected input to be 1D or 2D, got {input.dim()}D instead")
         if state is None:
             state = tuple(input.new_zeros(*input.shape[:-1], self.hidden_size) for _ in range(parts))
-        from_input = F.linear(input, self.weight_ih, self.bias_ih)
-        return _STEPS[mode](from_input, F.linear(state[0], self.weight_hh, self.bias_hh), state)
+        step = getattr(torch, f"{mode}_cell")
+        hx = state if parts == 2 else state[0]
+        return step(input, hx, self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh)
 
 
 class RNNCell(RNNCellBase):
@@ -351,8 +287,7 @@ class RNNCell(RNNCellBase):
     def forward(self, input, hx=None):
         if self.nonlinearity not in ("tanh", "relu"):
             raise RuntimeError(f"Unknown nonlinearity: {self.nonlinearity}")
-        mode = f"RNN_{self.nonlinearity.upper()}"
-        return self._run(mode, input, None if hx is None else (hx,), 1)[0]
+        return self._run(f"rnn_{self.nonlinearity}", input, None if hx is None else (hx,), 1)
 
     def extra_repr(self):
         kind = "" if self.nonlinearity == "tanh" else f", nonlinearity={self.nonlinearity}"
@@ -366,7 +301,7 @@ class GRUCell(RNNCellBase):
         super().__init__(input_size, hidden_size, bias, 3, device, dtype)
 
     def forward(self, input, hx=None):
-        return self._run("GRU", input, None if hx is None else (hx,), 1)[0]
+        return self._run("gru", input, None if hx is None else (hx,), 1)
 
 
 class LSTMCell(RNNCellBase):
@@ -376,4 +311,4 @@ class LSTMCell(RNNCellBase):
         super().__init__(input_size, hidden_size, bias, 4, device, dtype)
 
     def forward(self, input, hx=None):
-        return self._run("LSTM", input, hx, 2)
+        return self._run("lstm", input, hx, 2)
