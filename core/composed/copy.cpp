@@ -1,6 +1,7 @@
 // Views as copies, and copies with one view of them replaced.
 #include "core/sparse/sparse.h"
 #include "generated/composed_copy.h"
+#include "generated/ops_copy.h"
 #include "generated/ops_create.h"
 #include "generated/ops_view.h"
 
@@ -56,6 +57,11 @@ Tensor diagonal_scatter(const Tensor& input, const Tensor& src, int64_t offset, 
                         int64_t dim2) {
   return replaced("diagonal_scatter", input, src,
                   [&](const Tensor& t) { return ops::diagonal(t, offset, dim1, dim2); });
+}
+Tensor narrow_copy(const Tensor& input, int64_t dim, int64_t start, int64_t length) {
+  MSA_REQUIRE(dim < std::max<int64_t>(1, input.dim()), Runtime, "narrow_copy: dim is ", dim,
+              ", but the input is ", input, ".");
+  return ops::_contiguous_copy(ops::narrow(input, dim, start, length));
 }
 Tensor as_strided_scatter(const Tensor& input, const Tensor& src, const Dims& size,
                           const Dims& stride, OptInt storage_offset) {

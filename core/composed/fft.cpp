@@ -136,8 +136,12 @@ Tensor half_of_real_nd(std::string_view op, const Tensor& input, const OptDims& 
   MSA_REQUIRE(!w.dims.empty(), Runtime, op,
               ": must transform at least one axis, but dim is empty.");
   require_points(op, w);
-  return ops::_fft_r2c(with_lengths(real, w.dims, w.sizes), w.dims,
-                       normalization_of(op, norm, forward), true, forward);
+  const Tensor box = with_lengths(real, w.dims, w.sizes);
+  const int64_t mode = normalization_of(op, norm, forward);
+  if (forward || w.dims.size() == 1) return ops::_fft_r2c(box, w.dims, mode, true, forward);
+  Dims others = w.dims;  // transformed on their own, as the order in memory shows
+  others.pop_back();
+  return ops::_fft_c2c(ops::_fft_r2c(box, {w.dims.back()}, mode, true, false), others, mode, false);
 }
 
 Tensor real_of_half_nd(std::string_view op, const Tensor& input, const OptDims& s,

@@ -218,7 +218,9 @@ Tensor linalg_lu_solve(const Tensor& LU, const Tensor& pivots, const Tensor& B, 
   }
   const Tensor other = adjoint(LU);
   const Tensor half = triangular(op, other, B, false, true, false);
-  return product(P, triangular(op, other, half, true, true, true));
+  const Tensor unordered = triangular(op, other, half, true, true, true);
+  const auto turned = [](const Tensor& t) { return ops::transpose(t, -2, -1); };
+  return turned(product(turned(unordered), turned(P)));  // column-major, as solutions are
 }
 
 // --- solvers and inverses
@@ -255,7 +257,7 @@ std::tuple<Tensor, Tensor> triangular_solve(const Tensor& input, const Tensor& A
   broadcast_batches("triangular_solve", a, b);
   const Tensor turned = transpose ? ops::transpose(a, -2, -1) : a;
   return {triangular("triangular_solve", turned, b, upper != transpose, true, unitriangular),
-          ops::clone(a, MemoryFormat::Contiguous)};
+          ops::transpose(ops::clone(ops::transpose(a, -2, -1), MemoryFormat::Contiguous), -2, -1)};
 }
 
 // --- determinants

@@ -29,8 +29,12 @@ namespace {
 // How many numbers `arange` gives; integers are counted exactly.
 int64_t arange_length(const Scalar& start, const Scalar& end, const Scalar& step, DType dtype) {
   const bool fractions = !start.is_integral() || !end.is_integral() || !step.is_integral();
-  if (dtype == DType::I64 && fractions)  // which count for nothing then
-    return arange_length(start.to<int64_t>(), end.to<int64_t>(), step.to<int64_t>(), dtype);
+  if (dtype == DType::I64 && fractions) {  // which count for nothing then
+    const auto whole = step.to<int64_t>();
+    MSA_REQUIRE(whole != 0 || step == 0.0, Value, "arange: step must be nonzero, but in int64 ",
+                step, " is 0");
+    return arange_length(start.to<int64_t>(), end.to<int64_t>(), whole, dtype);
+  }
   double from = start.to_double(), to = end.to_double(), by = step.to_double();
   MSA_REQUIRE(by != 0, Runtime, "arange: step must be nonzero");
   MSA_REQUIRE(std::isfinite(from) && std::isfinite(to), Runtime,

@@ -174,8 +174,15 @@ std::array<OutSpec, 3> linalg_svd(const Tensor& A, bool full_matrices, bool comp
 std::array<OutSpec, 3> linalg_lstsq(const Tensor& A, const Tensor& B, double, std::string_view) {
   require_matrices("linalg.lstsq", A);
   require_same_dtype("linalg.lstsq", A, B);
-  return {matrices(B, A.size(-1), B.size(-1)), OutSpec{batch_of(A), DType::I64},
-          vectors(A, smaller(A), to_real(A.dtype()))};
+  // The solution lies where LAPACK had the right-hand sides, which may be longer.
+  OutSpec solution = matrices(B, A.size(-1), B.size(-1));
+  int64_t stride = std::max<int64_t>({1, A.size(-2), A.size(-1)});
+  for (size_t d = solution.sizes.size(); d-- > 0;) {
+    if (d + 2 == solution.sizes.size()) continue;
+    solution.strides[d] = stride;
+    stride *= std::max<int64_t>(1, solution.sizes[d]);
+  }
+  return {solution, OutSpec{batch_of(A), DType::I64}, vectors(A, smaller(A), to_real(A.dtype()))};
 }
 
 std::array<OutSpec, 3> linalg_ldl(const Tensor& input, bool) {

@@ -1,10 +1,13 @@
 // Fourier transforms of tensors: one dimension after the other, all lines of a dimension by one
 // plan.
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
 
 #include "core/base/lock.h"
 #include "generated/kernels_fft.h"
+#include "generated/layouts_view.h"
 #include "kernels/cpu/contiguous.h"
 #include "kernels/cpu/fft/plan.h"
 #include "kernels/cpu/threads.h"
@@ -34,6 +37,24 @@ double elements_of(const Dims& sizes, const Dims& dim) {
     n *= static_cast<double>(sizes[wrap_dim(d, static_cast<int64_t>(sizes.size()))]);
   return n;
 }
+
+// The tensors of a transform, their dimensions in the order of the output's memory.
+struct Ordered {
+  Ordered(const Tensor& from, const Tensor& to, const Dims& dims) {
+    Dims order(to.sizes().size());
+    std::iota(order.begin(), order.end(), int64_t{0});
+    std::stable_sort(order.begin(), order.end(),
+                     [&](int64_t a, int64_t b) { return to.strides()[a] > to.strides()[b]; });
+    input = alias(from, layouts::permute(from.layout(), order));
+    out = alias(to, layouts::permute(to.layout(), order));
+    for (const int64_t d : dims) {
+      const auto at = std::find(order.begin(), order.end(), wrap_dim(d, to.dim()));
+      dim.push_back(at - order.begin());
+    }
+  }
+  Tensor input, out;
+  Dims dim;
+};
 
 // Where the lines of a contiguous tensor along one dimension start and step.
 struct Lines {
@@ -179,26 +200,28 @@ namespace kernels {
 void _fft_c2c(const Tensor& input, const Dims& dim, int64_t normalization, bool forward,
               Tensor& out) {
   const double scale = scale_of(normalization, elements_of(input.sizes(), dim));
-  cpu::fill_contiguous(out, out.dtype(), [&](const Tensor& to) {
-    cpu::copy_into(to, input);
+  const Ordered o(input, out, dim);
+  cpu::fill_contiguous(o.out, out.dtype(), [&](const Tensor& to) {
+    cpu::copy_into(to, o.input);
     if (to.numel() == 0) return;
-    to.dtype() == DType::C64 ? transform_dims<c64>(to, dim, dim.size(), forward, scale)
-                             : transform_dims<c128>(to, dim, dim.size(), forward, scale);
+    to.dtype() == DType::C64 ? transform_dims<c64>(to, o.dim, dim.size(), forward, scale)
+                             : transform_dims<c128>(to, o.dim, dim.size(), forward, scale);
   });
 }
 
 void _fft_r2c(const Tensor& input, const Dims& dim, int64_t normalization, bool, bool forward,
               Tensor& out) {
   const double scale = scale_of(normalization, elements_of(input.sizes(), dim));
-  cpu::fill_contiguous(out, out.dtype(), [&](const Tensor& to) {
+  const Ordered o(input, out, dim);
+  cpu::fill_contiguous(o.out, out.dtype(), [&](const Tensor& to) {
     if (to.numel() == 0) return;
-    const Tensor from = cpu::contiguous(input);
+    const Tensor from = cpu::contiguous(o.input);
     if (from.dtype() == DType::F32) {
-      spectrum_of_real<float>(from, to, dim.back(), forward, scale);
-      transform_dims<c64>(to, dim, dim.size() - 1, forward, 1);
+      spectrum_of_real<float>(from, to, o.dim.back(), forward, scale);
+      transform_dims<c64>(to, o.dim, dim.size() - 1, forward, 1);
     } else {
-      spectrum_of_real<double>(from, to, dim.back(), forward, scale);
-      transform_dims<c128>(to, dim, dim.size() - 1, forward, 1);
+      spectrum_of_real<double>(from, to, o.dim.back(), forward, scale);
+      transform_dims<c128>(to, o.dim, dim.size() - 1, forward, 1);
     }
   });
 }
@@ -206,15 +229,16 @@ void _fft_r2c(const Tensor& input, const Dims& dim, int64_t normalization, bool,
 void _fft_c2r(const Tensor& input, const Dims& dim, int64_t normalization, int64_t, bool forward,
               Tensor& out) {
   const double scale = scale_of(normalization, elements_of(out.sizes(), dim));
-  cpu::fill_contiguous(out, out.dtype(), [&](const Tensor& to) {
+  const Ordered o(input, out, dim);
+  cpu::fill_contiguous(o.out, out.dtype(), [&](const Tensor& to) {
     if (to.numel() == 0) return;
-    const Tensor from = dim.size() > 1 ? cpu::copied(input) : cpu::contiguous(input);
+    const Tensor from = dim.size() > 1 ? cpu::copied(o.input) : cpu::contiguous(o.input);
     if (to.dtype() == DType::F32) {
-      transform_dims<c64>(from, dim, dim.size() - 1, forward, 1);
-      real_of_spectrum<float>(from, to, dim.back(), forward, scale);
+      transform_dims<c64>(from, o.dim, dim.size() - 1, forward, 1);
+      real_of_spectrum<float>(from, to, o.dim.back(), forward, scale);
     } else {
-      transform_dims<c128>(from, dim, dim.size() - 1, forward, 1);
-      real_of_spectrum<double>(from, to, dim.back(), forward, scale);
+      transform_dims<c128>(from, o.dim, dim.size() - 1, forward, 1);
+      real_of_spectrum<double>(from, to, o.dim.back(), forward, scale);
     }
   });
 }
