@@ -4,6 +4,7 @@
 #include "bindings/call.h"
 #include "bindings/defaults.h"
 #include "bindings/errors.h"
+#include "bindings/files.h"
 #include "bindings/generator.h"
 #include "bindings/module_base.h"
 #include "bindings/optim.h"
@@ -95,6 +96,7 @@ PyObject* make_module() {
   init_operators();
   init_storage(m);
   init_shared_memory(m);
+  init_files(m);
   init_data();
   init_make();
   init_numpy();

@@ -5,6 +5,7 @@
 
 #include "bindings/convert.h"
 #include "bindings/tensor/methods.h"
+#include "bindings/tensor/storage_parts.h"
 #include "bindings/types/types.h"
 #include "core/autograd/meta.h"
 #include "core/sparse/sparse.h"
@@ -96,6 +97,13 @@ PyObject* get_byte(PyObject* self, Py_ssize_t i) {
   });
 }
 
+PyObject* subscript(PyObject* self, PyObject* index) {
+  if (PySlice_Check(index)) return storage_slice(self, index);
+  Py_ssize_t i = PyNumber_AsSsize_t(index, PyExc_IndexError);
+  if (i == -1 && PyErr_Occurred()) return nullptr;
+  return get_byte(self, i < 0 ? i + length(self) : i);
+}
+
 PyObject* tolist(PyObject* self, PyObject*) { return PySequence_List(self); }
 
 int get_buffer(PyObject* self, Py_buffer* view, int flags) {
@@ -123,6 +131,10 @@ PyMethodDef storage_methods[] = {
      "Moves the bytes to memory that other processes can map; tensors over them follow."},
     {"untyped", itself, METH_NOARGS, "Itself."},
     {"tolist", tolist, METH_NOARGS, "The bytes as a list of ints."},
+    {"from_file", keywords(storage_from_file), METH_VARARGS | METH_KEYWORDS | METH_STATIC,
+     "from_file(filename, shared=False, nbytes=0): the mapped bytes of a file; shared: changes go "
+     "to "
+     "the file."},
     {},
 };
 PyGetSetDef storage_getters[] = {
@@ -139,6 +151,7 @@ PySequenceMethods storage_sequence = [] {
   m.sq_item = get_byte;
   return m;
 }();
+PyMappingMethods storage_mapping = {length, subscript, nullptr};
 PyBufferProcs storage_buffer = {get_buffer, nullptr};
 
 // --- on tensors
@@ -251,6 +264,7 @@ PyTypeObject storage_type = [] {
   t.tp_dealloc = destroy;
   t.tp_new = construct;
   t.tp_as_sequence = &storage_sequence;
+  t.tp_as_mapping = &storage_mapping;
   t.tp_as_buffer = &storage_buffer;
   t.tp_methods = storage_methods;
   t.tp_getset = storage_getters;

@@ -1,7 +1,9 @@
 """Rebuilding tensors and parameters from pickles: the functions that files name."""
 
+import contextlib
 import os
 import sys
+import threading
 import traceback
 
 import ms_adapter.pytorch as torch
@@ -92,14 +94,43 @@ def _sparse_parts(tensor):
     return tensor.ccol_indices(), tensor.row_indices(), tensor.values().detach(), size
 
 
+class _PerThread(threading.local):
+    unchecked = None  # sparse tensors of the file being loaded
+
+
+_per_thread = _PerThread()
+
+
+@contextlib.contextmanager
+def checking_sparse_tensors():
+    """Check the sparse tensors that are rebuilt within the block at its end: only then old files' storages
+    are filled.
+    """
+    before, _per_thread.unchecked = _per_thread.unchecked, []
+    try:
+        yield
+        for layout, data in _per_thread.unchecked:
+            _sparse_tensor(layout, data, True)
+    finally:
+        _per_thread.unchecked = before
+
+
 def _rebuild_sparse_tensor(layout, data):
     """A sparse tensor of its parts, which are checked: they come from a file."""
+    later = _per_thread.unchecked
+    if later is not None:
+        later.append((layout, data))
+    return _sparse_tensor(layout, data, later is None)
+
+
+def _sparse_tensor(layout, data, check):
     if layout == torch.sparse_coo:
         indices, values, size, *coalesced = data  # old files do not say whether it is
-        return torch.sparse_coo_tensor(indices, values, size, is_coalesced=bool(coalesced and coalesced[0]))
+        coalesced = bool(coalesced and coalesced[0])
+        return torch.sparse_coo_tensor(indices, values, size, is_coalesced=coalesced, check_invariants=check)
     compressed, plain, values, size = data
     return torch.sparse_compressed_tensor(
-        compressed, plain, values, size, layout=layout, check_invariants=True
+        compressed, plain, values, size, layout=layout, check_invariants=check
     )
 
 

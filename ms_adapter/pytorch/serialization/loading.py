@@ -1,70 +1,120 @@
-"""torch.load: both of PyTorch's formats; by default nothing from the file runs."""
+"""torch.load: both of PyTorch's formats and safetensors; by default nothing from the file runs."""
 
+import contextlib
 import io
+import mmap as mmap_flags
 import os
 import pickle
-import struct
 import sys
-import zipfile
+import warnings
 
 import ms_adapter.pytorch as torch
 
-from . import restricted
-from .archive import Reader
-from .naming import Unpickler
-from .safe_globals import StorageType, storage_types
+from .. import _utils
+from ..utils.serialization import config
+from . import legacy, restricted, safetensors_file
+from .locations import is_meta, restorer
+from .naming import unpickler_class
+from .options import LoadEndianness, get_default_load_endianness, get_default_mmap_options, skipping_data
+from .safe_globals import allowed, storage_types
+from .sources import open_source
+from .storages import item_bytes, parse_id, swap_bytes, typed
+from .zip_reader import Reader
 
-_MAGIC_NUMBER = 0x1950A86A20F9469CFC6C
-_PROTOCOL_VERSION = 1001
+_YES = ("1", "y", "yes", "true")
+_ALIGNED = 64  # bytes: a multiple of every element's size, and what our kernels may load at once
 
 
 def load(f, map_location=None, pickle_module=None, *, weights_only=None, mmap=None, **pickle_load_args):
     """Read an object that :func:`save` or PyTorch wrote, from a path or a file opened for reading bytes.
 
     Args:
-        map_location: a device, a function ``(storage, location) -> storage``, or a dictionary of locations.
+        map_location: a device, its name, a function ``(storage, location) -> storage``, or a dictionary of
+            names. Without it storages go where they were, and to cpu where that device is not here.
         weights_only: ``True`` (the default): tensors and plain containers only, nothing from the file runs,
             and any other name in it raises ``pickle.UnpicklingError``. ``False`` runs what the file says:
             only for files that you trust.
-        mmap: accepted; the file is read as a whole.
+        mmap: ``True`` maps the file, which must be a path, instead of reading it: bytes are read when they
+            are first used.
+
+    A truncated, damaged or forged file raises ``RuntimeError`` or ``pickle.UnpicklingError``.
+
+    >>> import io
+    >>> import ms_adapter.pytorch as torch
+    >>> buffer = io.BytesIO()
+    >>> torch.save([torch.arange(3), "text"], buffer)
+    >>> _ = buffer.seek(0)
+    >>> torch.load(buffer)
+    [tensor([0, 1, 2]), 'text']
     """
-    if weights_only is None:
-        weights_only = pickle_module is None
-    if weights_only and pickle_module is not None:
-        raise RuntimeError("Can not safely load weights when explicit pickle_module is specified")
-    if isinstance(f, (str, os.PathLike)):
-        with open(f, "rb") as file:
-            return _read(file, map_location, weights_only, pickle_load_args)
-    for need in ("read", "readline", "seek", "tell"):
-        if not hasattr(f, need):
-            raise AttributeError(
-                f"torch.load needs a path or a file with read, readline, seek and tell; {type(f)} has no "
-                f"{need!r}: "
-                "read it into io.BytesIO first."
+    weights_only = _decide_weights_only(weights_only, pickle_module)
+    if weights_only and pickle_load_args:
+        warnings.warn("pickle_load_args only works if `weights_only=False`.", stacklevel=2)
+    if mmap is None:
+        mmap = config.load.mmap
+    if is_path(f) and os.fsdecode(f).endswith(".safetensors"):
+        return safetensors_file.load(f, map_location)
+
+    def unpickle(file, size, persistent_load):
+        if weights_only:
+            return restricted.load(file, size, persistent_load)
+        make = unpickler_class(pickle_module or pickle)
+        return make(file, persistent_load, storage_types(), **pickle_load_args).load()
+
+    with _opened(f) as file, _utils.checking_sparse_tensors():
+        if _is_zip(file):
+            return _Zip(f, file, map_location, mmap).load(unpickle, weights_only)
+        if mmap:
+            raise RuntimeError(
+                "mmap can only be used with files saved with `torch.save(_use_new_zipfile_serialization="
+                "True)`: load this one without mmap and save it anew."
             )
-    return _read(f, map_location, weights_only, pickle_load_args)
+        return legacy.read(file, restorer(map_location), unpickle)
 
 
 def get_unsafe_globals_in_checkpoint(f):
     """The names in a zip file of :func:`save` that ``weights_only=True`` would refuse."""
-    from .safe_globals import allowed
-
-    with open(f, "rb") if isinstance(f, (str, os.PathLike)) else _unclosed(f) as file:
+    with _opened(f) as file:
         if not _is_zip(file):
             raise ValueError("Expected input to be a checkpoint returned by torch.save")
-        names = restricted.globals_of(io.BytesIO(Reader(file).read("data.pkl")))
+        names = restricted.globals_of(io.BytesIO(Reader(open_source(file)).read("data.pkl")))
     return [name for name in names if name not in allowed()]
 
 
-class _unclosed:
-    def __init__(self, file):
-        self.file = file
+def is_path(f):
+    """Whether ``f`` names a file."""
+    return isinstance(f, (str, bytes, os.PathLike))
 
-    def __enter__(self):
-        return self.file
 
-    def __exit__(self, *exc_info):
-        pass
+def _decide_weights_only(weights_only, pickle_module):
+    """What the call says, or else the environment, or else True unless a pickle module was given."""
+    force, forbid = (
+        os.environ.get(f"TORCH_FORCE_{name}WEIGHTS_ONLY_LOAD", "0").lower() in _YES for name in ("", "NO_")
+    )
+    if force and forbid:
+        raise RuntimeError(
+            "Only one of `TORCH_FORCE_WEIGHTS_ONLY_LOAD` or `TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD` should be "
+            "set, but both were set."
+        )
+    if force:
+        weights_only = True
+    elif weights_only is None:
+        weights_only = pickle_module is None and not forbid
+    if weights_only and pickle_module is not None:
+        raise RuntimeError("Can not safely load weights when explicit pickle_module is specified")
+    return bool(weights_only)
+
+
+def _opened(f):
+    if is_path(f):
+        return open(f, "rb")
+    for need in ("read", "readline", "seek", "tell"):
+        if not hasattr(f, need):
+            raise AttributeError(
+                f"torch.load needs a path or a file with read, readline, seek and tell; {type(f)} has no "
+                f"{need!r}: read it into io.BytesIO first."
+            )
+    return contextlib.nullcontext(f)
 
 
 def _is_zip(file):
@@ -74,182 +124,70 @@ def _is_zip(file):
     return magic == b"PK\x03\x04"
 
 
-def _read(file, map_location, weights_only, pickle_load_args):
-    restore = _restorer(map_location)
-    if _is_zip(file):
-        try:
-            archive = Reader(_from_here(file))
-        except zipfile.BadZipFile as err:
-            raise RuntimeError(f"PytorchStreamReader failed reading zip archive: {err}") from err
-        return _read_zip(archive, restore, weights_only, pickle_load_args)
-    return _read_legacy(file, restore, weights_only, pickle_load_args)
+class _Zip:
+    """One zip file being loaded."""
 
+    def __init__(self, f, file, map_location, mmap):
+        self._archive = Reader(open_source(file))
+        self._restore = restorer(map_location)
+        self._without_data = is_meta(map_location) or skipping_data()
+        self._storages = {}
+        self._whole = self._map(f) if mmap else None
+        self._swapped = self._byte_order() != sys.byteorder
 
-def _from_here(file):
-    """The file from its present position on: archives count from their own start."""
-    return file if file.tell() == 0 else io.BytesIO(file.read())
-
-
-def _unpickle(file, persistent_load, weights_only, options):
-    if weights_only:
-        return restricted.load(file, persistent_load)
-    return Unpickler(file, persistent_load, storage_types(), **options).load()
-
-
-def _parse_id(saved_id):
-    """(dtype or None, key, location, number of elements) of a storage's id in the pickle."""
-    if not (isinstance(saved_id, tuple) and len(saved_id) >= 5 and saved_id[0] in ("storage", b"storage")):
-        raise pickle.UnpicklingError(f"torch.load: unknown persistent id {saved_id!r}.")
-    storage_type, key, location, count = saved_id[1:5]
-    if not isinstance(storage_type, StorageType):
-        raise pickle.UnpicklingError(f"torch.load: unknown storage type {storage_type!r}.")
-    return storage_type.dtype, _text(key), _text(location), count
-
-
-def _text(value):
-    return value.decode() if isinstance(value, bytes) else value
-
-
-def _typed(storage, dtype):
-    return (
-        storage
-        if dtype is None
-        else torch.storage.TypedStorage(wrap_storage=storage, dtype=dtype, _internal=True)
-    )
-
-
-def _size_in_bytes(dtype, count):
-    return count if dtype is None else count * torch.empty((), dtype=dtype).element_size()
-
-
-def _read_zip(archive, restore, weights_only, options):
-    if not archive.has("data.pkl"):
-        if archive.has("constants.pkl"):
+    def load(self, unpickle, weights_only):
+        """The object in the file."""
+        if self._archive.has("constants.pkl"):
             raise RuntimeError(
-                "torch.load: this is a TorchScript archive, which torch.jit.load would read; it is not "
-                "supported."
+                "torch.load: this is a TorchScript archive, which ms_adapter cannot read: save the module's "
+                "state_dict() with torch.save instead."
             )
-        raise RuntimeError("PytorchStreamReader failed locating file data.pkl: file not found")
-    if archive.has("byteorder") and archive.read("byteorder").decode() != sys.byteorder:
-        raise NotImplementedError(
-            "torch.load: the file was written on a machine of the other byte order; load and save it there "
-            "with "
-            "PyTorch's set_default_load_endianness, or convert it on such a machine."
-        )
-    storages = {}
+        data = self._archive.read("data.pkl")
+        return unpickle(io.BytesIO(data), len(data), self._persistent_load)
 
-    def persistent_load(saved_id):
-        dtype, key, location, count = _parse_id(saved_id)
-        if key not in storages:
-            storage = torch.UntypedStorage(_size_in_bytes(dtype, count))
-            if storage.nbytes():
-                archive.read_into(f"data/{key}", storage)
-            storages[key] = restore(storage, location)
-        return _typed(storages[key], dtype)
+    def _map(self, f):
+        if not is_path(f):
+            raise ValueError("f must be a file path in order to use the mmap argument")
+        return torch.UntypedStorage.from_file(f, get_default_mmap_options() == mmap_flags.MAP_SHARED)
 
-    return _unpickle(io.BytesIO(archive.read("data.pkl")), persistent_load, weights_only, options)
+    def _byte_order(self):
+        if self._archive.has("byteorder"):
+            order = self._archive.read("byteorder")
+            if order not in (b"little", b"big"):
+                raise RuntimeError(f"torch.load: unknown byte order {order[:20]!r} in the file.")
+            return order.decode()
+        names = {LoadEndianness.LITTLE: "little", LoadEndianness.BIG: "big"}
+        return names.get(get_default_load_endianness(), sys.byteorder)
 
+    def _persistent_load(self, saved_id):
+        dtype, key, location, count, _ = parse_id(saved_id)
+        if key not in self._storages:
+            self._storages[key] = self._restore(self._read(dtype, key, count), location)
+        return typed(self._storages[key], dtype)
 
-def _read_legacy(file, restore, weights_only, options):
-    """The format from before PyTorch 1.6: several pickles, then the storages one after another."""
-
-    def no_storages(saved_id):
-        raise pickle.UnpicklingError(f"torch.load: unexpected persistent id {saved_id!r}.")
-
-    def plain():
-        return _unpickle(file, no_storages, True, {})
-
-    start = file.tell()
-    if not file.read(1):
-        raise EOFError("Ran out of input")
-    file.seek(start)
-    if plain() != _MAGIC_NUMBER:
-        raise pickle.UnpicklingError("torch.load: invalid magic number; the file is not one of torch.save's.")
-    version = plain()
-    if version != _PROTOCOL_VERSION:
-        raise RuntimeError(f"Invalid protocol version: {version}")
-    if not plain().get("little_endian", True):
-        raise NotImplementedError("torch.load: the file was written on a big-endian machine.")
-    storages, views = {}, {}
-
-    def persistent_load(saved_id):
-        dtype, key, location, count = _parse_id(saved_id)
-        if key not in storages:
-            storages[key] = restore(torch.UntypedStorage(_size_in_bytes(dtype, count)), location), dtype
-        storage = storages[key][0]
-        view = saved_id[5] if len(saved_id) > 5 else None
-        if view is not None:
-            view_key, offset, view_size = view
-            if view_key not in views:
-                views[view_key] = _view_storage(storage, dtype, offset, view_size)
-            storage = views[view_key]
-        return _typed(storage, dtype)
-
-    result = _unpickle(file, persistent_load, weights_only, options)
-    for key in plain():
-        storage, dtype = storages[_text(key)]
-        _fill_from_stream(file, storage, dtype)
-    return result
-
-
-def _view_storage(storage, dtype, offset, size):
-    """Files of PyTorch before 0.4 could hold views of storages; a whole one is the storage itself."""
-    if offset == 0 and _size_in_bytes(dtype, size) == storage.nbytes():
+    def _read(self, dtype, key, count):
+        """The storage on cpu; what the pickle says of its size must be true before memory is taken for it."""
+        record, archive = f"data/{key}", self._archive
+        size, told = archive.size(record), count * item_bytes(dtype)
+        if not 0 <= size - told < item_bytes(dtype):
+            raise RuntimeError(
+                f"torch.load: storage {key} has {size} bytes in the file where its tensors say {told}: the "
+                "file is damaged."
+            )
+        if self._without_data:
+            return torch.UntypedStorage(size)
+        storage = self._mapped(record, size) if self._whole is not None else None
+        if storage is None:
+            storage = torch.UntypedStorage(size)
+            if size:
+                archive.read_into(record, storage)
+        if self._swapped:
+            swap_bytes(storage, dtype)
         return storage
-    raise NotImplementedError(
-        "torch.load: the file holds a view of a storage (PyTorch before 0.4): save it anew."
-    )
 
-
-def _fill_from_stream(file, storage, dtype):
-    (count,) = struct.unpack("<q", _exactly(file, 8))
-    size = _size_in_bytes(dtype, count)
-    if size != storage.nbytes():
-        raise RuntimeError(
-            f"torch.load: a storage has {size} bytes in the file where {storage.nbytes()} were announced."
-        )
-    data = _exactly(file, size)
-    if storage.device.type == "cpu":
-        memoryview(storage).cast("B")[:] = data
-    else:
-        whole = torch.empty((0,), dtype=torch.uint8, device=storage.device).set_(storage, 0, (size,), (1,))
-        whole.copy_(torch.frombuffer(bytearray(data), dtype=torch.uint8))
-
-
-def _exactly(file, count):
-    data = file.read(count)
-    if len(data) != count:
-        raise RuntimeError(f"torch.load: the file ends early: {count} bytes expected, {len(data)} found.")
-    return data
-
-
-def _restorer(map_location):
-    """The function that puts a storage where it belongs: (storage on cpu, saved location) -> storage."""
-    if map_location is None:
-        return default_restore_location
-    if isinstance(map_location, dict):
-        return lambda storage, location: default_restore_location(
-            storage, map_location.get(location, location)
-        )
-    if isinstance(map_location, (str, torch.device)):
-        return lambda storage, location: default_restore_location(storage, str(map_location))
-
-    def custom(storage, location):
-        answer = map_location(storage, location)
-        answer = getattr(answer, "_untyped_storage", answer)
-        return default_restore_location(storage, location) if answer is None else answer
-
-    return custom
-
-
-def default_restore_location(storage, location):
-    """The storage on the device named ``location``."""
-    if location == "cpu":
-        return storage
-    device = torch.cuda._target(location) if location.startswith("cuda") else torch.device(location)
-    if device.type == "cpu":
-        return storage
-    if device.type == "meta":
-        return torch.UntypedStorage(storage.nbytes(), device="meta")
-    whole = torch.empty((0,), dtype=torch.uint8).set_(storage, 0, (storage.nbytes(),), (1,))
-    return whole.to(device).untyped_storage()
+    def _mapped(self, record, size):
+        """A part of the mapped file, or None where the bytes do not lie in it as memory needs them."""
+        if not self._archive.is_stored(record):
+            return None
+        start = self._archive.place(record)
+        return self._whole[start : start + size] if start % _ALIGNED == 0 else None

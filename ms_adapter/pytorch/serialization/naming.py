@@ -6,9 +6,12 @@ from types import FunctionType
 
 import ms_adapter.pytorch as torch
 
+from .. import _missing
+
 _OURS, _THEIRS = torch.__name__, "torch"
 # What PyTorch's own functions and methods are attributes of, in files.
 _HOLDERS = {"torch._C._VariableFunctionsClass": torch, "torch._C.TensorBase": torch.Tensor}
+_QUANTIZED = ("torch._utils._rebuild_qtensor",)
 
 
 def torch_name(module):
@@ -76,26 +79,42 @@ class Pickler(pickle._Pickler):
     dispatch[type] = save_type
 
 
-class Unpickler(pickle.Unpickler):
-    """Python's unpickler, which runs what the file says, with PyTorch's names meaning ours."""
+def unpickler_class(pickle_module):
+    """A pickle module's unpickler, which runs what the file says, with PyTorch's names meaning ours."""
 
-    def __init__(self, file, persistent_load, storage_types, **options):
-        super().__init__(file, **options)
-        self._persistent_load = persistent_load
-        self._storage_types = storage_types
+    class Unpickler(pickle_module.Unpickler):
+        def __init__(self, file, persistent_load, storage_types, **options):
+            super().__init__(file, **options)
+            self._persistent_load = persistent_load
+            self._storage_types = storage_types
 
-    def persistent_load(self, saved_id):
-        return self._persistent_load(saved_id)
+        def persistent_load(self, saved_id):
+            return self._persistent_load(saved_id)
 
-    def find_class(self, module, name):
-        full = f"{module}.{name}"
-        if full in self._storage_types:
-            return self._storage_types[full]
-        if module == "torch._C._nn":
-            return getattr(torch.nn.functional, "logsigmoid" if name == "log_sigmoid" else name)
-        if full in _HOLDERS:
-            return _HOLDERS[full]
-        ours = our_name(module)
-        if ours != module and ours in sys.modules and hasattr(sys.modules[ours], name.split(".")[0]):
-            module = ours
-        return super().find_class(module, name)
+        def find_class(self, module, name):
+            full = f"{module}.{name}"
+            if full in self._storage_types:
+                return self._storage_types[full]
+            if full in _HOLDERS:
+                return _HOLDERS[full]
+            if module == "torch._C._nn":
+                return getattr(torch.nn.functional, "logsigmoid" if name == "log_sigmoid" else name)
+            ours = our_name(module)
+            if ours != module and ours in sys.modules and hasattr(sys.modules[ours], name.split(".")[0]):
+                module = ours
+            elif ours != module:
+                check_present(full)
+            return super().find_class(module, name)
+
+    return Unpickler
+
+
+def check_present(full):
+    """Raise where a name of PyTorch's in a file is known to be missing here, with the reason."""
+    if full in _QUANTIZED:
+        reason = "quantized tensors are not supported"
+    elif key := _missing.entry(full):
+        reason = _missing.reasons()[key]
+    else:
+        return
+    raise NotImplementedError(f"torch.load: the file uses {full}, which ms_adapter lacks: {reason}.")

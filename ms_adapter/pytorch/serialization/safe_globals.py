@@ -67,12 +67,37 @@ def allowed():
     return table
 
 
-def _fixed():
-    from .. import _tensor, _utils
+def added():
+    """The objects that users allowed, which may be called and given states too."""
+    return [item[0] if isinstance(item, tuple) else item for item in _added]
 
-    functions = {
-        f"torch._utils.{name}": getattr(_utils, name) for name in vars(_utils) if name.startswith("_rebuild_")
+
+def _rebuilders():
+    from .. import _utils
+
+    names = [name for name in vars(_utils) if name.startswith("_rebuild_")]
+    return {f"torch._utils.{name}": getattr(_utils, name) for name in names}
+
+
+def callable_by_default():
+    """The identities of what a file may call of the fixed table; the rest it may only name."""
+    names_only = ("torch.Tensor",)
+    return {
+        id(value)
+        for name, value in _fixed().items()
+        if callable(value) and name not in names_only and not isinstance(value, torch.dtype)
     }
+
+
+def rebuilders():
+    """The identities of the functions that make tensors from a file's parts."""
+    return {id(function) for function in _rebuilders().values()}
+
+
+def _fixed():
+    from .. import _tensor
+
+    functions = _rebuilders()
     dtypes = {str(dtype): dtype for dtype in vars(torch).values() if isinstance(dtype, torch.dtype)}
     return {
         **functions,

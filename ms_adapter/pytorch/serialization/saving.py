@@ -1,4 +1,4 @@
-"""torch.save: the pickle, with storages outside it, in PyTorch's zip format."""
+"""torch.save: the pickle, with storages outside it, in PyTorch's zip format or the one before it."""
 
 import hashlib
 import io
@@ -8,9 +8,14 @@ import sys
 
 import ms_adapter.pytorch as torch
 
-from .archive import Writer
-from .atomic import replacing
+from ..utils.serialization import config
+from . import legacy
+from .atomic import can_replace, replacing
+from .locations import location_tag
 from .naming import Pickler
+from .options import skipping_data
+from .storages import bytes_of
+from .zip_writer import FileSink, StreamSink, Writer
 
 DEFAULT_PROTOCOL = 2
 
@@ -18,7 +23,8 @@ DEFAULT_PROTOCOL = 2
 def save(obj, f, pickle_module=pickle, pickle_protocol=DEFAULT_PROTOCOL, _use_new_zipfile_serialization=True):
     """Write an object to a path or a file opened for writing bytes; PyTorch and :func:`load` read it.
 
-    Tensors that share a storage still do after loading. A path is written whole or not at all.
+    Tensors that share a storage still do after loading. A path is written whole or not at all: the file is
+    the old one until the new one is complete and on the disk.
 
     >>> import io
     >>> import ms_adapter.pytorch as torch
@@ -28,31 +34,45 @@ def save(obj, f, pickle_module=pickle, pickle_protocol=DEFAULT_PROTOCOL, _use_ne
     >>> torch.load(buffer)
     {'weight': tensor([1., 1.])}
     """
-    if not _use_new_zipfile_serialization:
+    if getattr(pickle_module, "Pickler", None) is not pickle.Pickler:
         raise NotImplementedError(
-            "torch.save: the format from before PyTorch 1.6 is read but not written; leave "
-            "_use_new_zipfile_serialization out."
+            "torch.save: only Python's own pickle module is supported; leave pickle_module out, and give "
+            "what it cannot pickle a __reduce__ method."
         )
-    if isinstance(f, (str, os.PathLike)):
-        name = os.path.splitext(os.path.basename(os.fspath(f)))[0] or "archive"
-        with replacing(f) as file:
-            _write(obj, file, name, pickle_protocol)
+    write = _write_zip if _use_new_zipfile_serialization else _write_legacy
+    if isinstance(f, (str, bytes, os.PathLike)):
+        _save_to_path(obj, f, write, pickle_protocol)
     elif hasattr(f, "write"):
-        _write(obj, f, "archive", pickle_protocol)
+        write(obj, StreamSink(f), "archive", pickle_protocol)
     else:
         raise AttributeError(
-            f"expected 'f' to be string, path, or a file-like object with a 'write' attribute, but got "
+            "expected 'f' to be string, path, or a file-like object with a 'write' attribute, but got "
             f"{type(f)}"
         )
 
 
-class _StoragePickler(Pickler):
-    """Writes storages as numbers and collects them."""
+def _save_to_path(obj, path, write, protocol):
+    if not can_replace(path):
+        with open(path, "wb") as file:
+            write(obj, StreamSink(file), "archive", protocol)
+        return
+    name = os.path.splitext(os.path.basename(os.fsdecode(path)))[0]
+    folder = name if name.isascii() and name else "archive"  # as PyTorch, whose readers know no other names
+    with replacing(path) as descriptor:
+        write(obj, FileSink(descriptor), folder, protocol)
 
-    def __init__(self, file, protocol):
+
+class _StoragePickler(Pickler):
+    """Writes names of storages in their place and collects them.
+
+    ``key_of(storage)`` names a storage, ``extra`` ends its id.
+    """
+
+    def __init__(self, file, protocol, key_of, extra=()):
         super().__init__(file, protocol)
-        self.storages = []  # by number
-        self._numbers, self._dtypes = {}, {}
+        self.storages = {}  # name: (storage, dtype)
+        self._key_of, self._extra = key_of, extra
+        self._keys = {}  # by identity of the storage
 
     def persistent_id(self, obj):
         if isinstance(obj, torch.storage.TypedStorage):
@@ -61,16 +81,17 @@ class _StoragePickler(Pickler):
             untyped, dtype, type_name, count = obj, torch.uint8, None, obj.nbytes()
         else:
             return None
-        key = untyped._cdata
-        if self._dtypes.setdefault(key, dtype) != dtype:
+        key = self._keys.get(untyped._cdata)
+        if key is None:
+            key = self._keys[untyped._cdata] = self._key_of(untyped)
+            self.storages[key] = untyped, dtype
+        first = self.storages[key][1]
+        if first != dtype:
             raise RuntimeError(
                 "Cannot save multiple tensors or storages that view the same data as different types: "
-                f"{self._dtypes[key]} and {dtype} share a storage; clone one of them."
+                f"{first} and {dtype} share a storage; clone one of them."
             )
-        if key not in self._numbers:
-            self._numbers[key] = len(self.storages)
-            self.storages.append(untyped)
-        return "storage", _StorageName(type_name), str(self._numbers[key]), _location(untyped), count
+        return "storage", _StorageName(type_name), key, location_tag(untyped), count, *self._extra
 
     def save(self, obj, save_persistent_id=True):
         if isinstance(obj, _StorageName):
@@ -87,32 +108,33 @@ class _StorageName:
         self.line = full.encode()
 
 
-def _location(untyped):
-    device = untyped.device
-    return device.type if device.index is None or device.type == "cpu" else str(device)
+def _write_legacy(obj, sink, _folder, protocol):
+    legacy.write(sink, _StoragePickler, obj, protocol)
+    sink.flush()
 
 
-def _write(obj, file, name, protocol):
+def _write_zip(obj, sink, folder, protocol):
+    numbers = iter(map(str, range(sys.maxsize)))
     pickled = io.BytesIO()
-    pickler = _StoragePickler(pickled, protocol)
+    pickler = _StoragePickler(pickled, protocol, lambda storage: next(numbers))
     pickler.dump(obj)
-    archive = Writer(file, name)
+    settings = config.save
+    archive = Writer(sink, folder, settings.storage_alignment, settings.compute_crc32)
     archive.write("data.pkl", pickled.getvalue())
     archive.write(".format_version", b"1")
-    archive.write(".storage_alignment", b"64")
+    archive.write(".storage_alignment", str(settings.storage_alignment).encode())
     archive.write("byteorder", sys.byteorder.encode())
-    digest = hashlib.sha256(pickled.getvalue())
-    for number, storage in enumerate(pickler.storages):
-        data = _bytes_of(storage)
-        digest.update(data)
-        archive.write(f"data/{number}", data)
+    for key, (storage, _) in pickler.storages.items():
+        if skipping_data():
+            archive.reserve(f"data/{key}", storage.nbytes())
+        else:
+            archive.write(f"data/{key}", bytes_of(storage))
     archive.write("version", b"3\n")
-    archive.write(".data/serialization_id", str(int(digest.hexdigest(), 16))[:40].encode())
+    archive.write(".data/serialization_id", _serialization_id(archive.entries))
     archive.close()
 
 
-def _bytes_of(storage):
-    if storage.device.type == "cpu":
-        return memoryview(storage)
-    whole = torch.empty((0,), dtype=torch.uint8, device=storage.device)
-    return memoryview(whole.set_(storage, 0, (storage.nbytes(),), (1,)).cpu().untyped_storage())
+def _serialization_id(entries):
+    """40 digits that tell contents apart, from their checksums."""
+    digest = hashlib.sha256(repr([entry[:3] for entry in entries]).encode())
+    return str(int(digest.hexdigest(), 16))[:40].encode()

@@ -1,0 +1,91 @@
+// Large reads and writes, in chunks that stay in the cache for their checksum.
+#include "core/io/bulk.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "core/io/crc32.h"
+#include "kernels/cpu/threads.h"
+
+namespace msa::io {
+namespace {
+
+constexpr size_t kChunkBytes = 256 << 10;
+constexpr size_t kBytesPerThread = 512 << 10;  // below, a second thread costs more than it brings
+constexpr size_t kPage = 4096;
+constexpr int kMaxPieces = 64;
+
+// Calls move(done, at_most) until all bytes are moved: it returns what read() and write() do.
+template <class Move>
+Transfer in_chunks(const char* memory, size_t bytes, bool checksum, Move&& move) {
+  Transfer t;
+  while (t.bytes < bytes) {
+    ssize_t moved = move(t.bytes, std::min(kChunkBytes, bytes - t.bytes));
+    if (moved < 0 && errno == EINTR) continue;
+    if (moved < 0) t.error = errno;
+    if (moved <= 0) return t;
+    if (checksum) t.crc32 = crc32(t.crc32, memory + t.bytes, static_cast<size_t>(moved));
+    t.bytes += static_cast<size_t>(moved);
+  }
+  return t;
+}
+
+// Backs memory with pages a chunk at a time: cheaper than a fault for each page while the system
+// copies into it. (Huge pages would be fewer, but take seconds per GiB on some virtual machines.)
+void populate(char* memory, size_t bytes) {
+#ifdef MADV_POPULATE_WRITE
+  auto begin = (reinterpret_cast<uintptr_t>(memory) + kPage - 1) & ~(kPage - 1);
+  auto end = reinterpret_cast<uintptr_t>(memory + bytes) & ~(kPage - 1);
+  if (begin < end) (void)madvise(reinterpret_cast<void*>(begin), end - begin, MADV_POPULATE_WRITE);
+#else
+  (void)memory, (void)bytes;
+#endif
+}
+
+Transfer read_piece(int file, int64_t offset, char* to, size_t bytes, bool checksum) {
+  return in_chunks(to, bytes, checksum, [=](size_t done, size_t at_most) {
+    populate(to + done, at_most);
+    return pread(file, to + done, at_most, offset + static_cast<int64_t>(done));
+  });
+}
+
+}  // namespace
+
+Transfer read_at(int file, int64_t offset, void* to, size_t bytes, bool checksum) {
+  auto* memory = static_cast<char*>(to);
+  const auto count = static_cast<int64_t>(
+      std::clamp<size_t>(bytes / kBytesPerThread, 1, std::min(kMaxPieces, cpu::get_num_threads())));
+  Transfer pieces[kMaxPieces];
+  auto start = [&](int64_t i) {  // of a piece, on a page
+    return i == count ? bytes
+                      : bytes / static_cast<size_t>(count) * static_cast<size_t>(i) & ~(kPage - 1);
+  };
+  cpu::parallel(count, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      size_t from = start(i);
+      pieces[i] = read_piece(file, offset + static_cast<int64_t>(from), memory + from,
+                             start(i + 1) - from, checksum);
+    }
+  });
+  Transfer all;
+  for (int64_t i = 0; i < count; ++i) {
+    if (checksum) all.crc32 = crc32_join(all.crc32, pieces[i].crc32, pieces[i].bytes);
+    all.bytes += pieces[i].bytes;
+    all.error = pieces[i].error;
+    if (pieces[i].bytes < start(i + 1) - start(i)) break;
+  }
+  return all;
+}
+
+// One thread writes: file systems let only one write to a file at a time.
+Transfer write_at(int file, int64_t offset, const void* from, size_t bytes, bool checksum) {
+  auto* memory = static_cast<const char*>(from);
+  return in_chunks(memory, bytes, checksum, [=](size_t done, size_t at_most) {
+    return pwrite(file, memory + done, at_most, offset + static_cast<int64_t>(done));
+  });
+}
+
+}  // namespace msa::io
