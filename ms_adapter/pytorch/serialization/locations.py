@@ -85,6 +85,8 @@ def _device(location):
 
 
 def _is_here(kind):
+    if kind == "cuda":
+        return torch.cuda.is_available()
     try:
         torch.empty(0, device=kind)
     except (RuntimeError, NotImplementedError):
