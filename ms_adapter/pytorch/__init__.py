@@ -104,8 +104,8 @@ from .storage import TypedStorage
 from ._tensor_str import set_printoptions
 from . import _foreach, _tensor, _tensor_rare, _utils
 from . import nn, optim
-from . import accelerator, backends, compiler, cpu, cuda, distributed, jit, masked, multiprocessing, ops
-from . import overrides, serialization, signal, sparse, testing, types
+from . import accelerator, backends, compiler, cpu, cuda, distributed, futures, jit, masked
+from . import multiprocessing, ops, overrides, serialization, signal, sparse, testing, types
 from ._removed import eig, lstsq, matrix_rank, solve, symeig
 from ._symbolic import *  # noqa: F403 - its __all__ is the list
 from .sparse._create import (
@@ -132,7 +132,7 @@ _C.autograd.install_node_methods(_tensor.NODE_METHODS)
 # ---- operators, and an explanation for every name that is not here ---------------------------------
 from ms_adapter.mindspore import backend as _mindspore
 
-from . import _identity, _missing, _operators
+from . import _identity, _missing, _operators, _placeholders
 
 _operators.install()
 dsmm = spmm = mm  # noqa: F405, F821 - PyTorch's older names for what takes sparse tensors
@@ -140,4 +140,5 @@ hsmm, saddmm = hspmm, sspaddmm
 _mindspore.install()
 multiprocessing.init_reductions()
 _identity.pickle_under_own_names()
+_placeholders.install()
 _missing.attach_everywhere()

@@ -2,9 +2,12 @@
 
 import fnmatch
 import functools
+import importlib
 import sys
 import tomllib
 from pathlib import Path
+
+from . import _placeholders
 
 _OURS = __name__.rpartition(".")[0]
 TABLE = Path(__file__).with_name("absent.toml")
@@ -35,6 +38,8 @@ def attach(module_name):
         start = f"module '{public}' has no attribute '{name}'"
         if name.startswith("__") and name.endswith("__"):
             raise AttributeError(start)
+        if f"{public}.{name}"[len("torch.") :] in _placeholders.modules():
+            return importlib.import_module(f"{module_name}.{name}")
         if key := entry(f"{public}.{name}"):
             raise AttributeError(f"{start} in ms_adapter: {reasons()[key]}.")
         raise AttributeError(
