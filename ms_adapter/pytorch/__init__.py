@@ -104,7 +104,7 @@ from .storage import TypedStorage
 from ._tensor_str import set_printoptions
 from . import _foreach, _tensor, _tensor_rare, _utils
 from . import nn, optim
-from . import accelerator, backends, compiler, cpu, cuda, distributed, futures, jit, masked
+from . import accelerator, backends, compiler, cpu, cuda, distributed, futures, hub, jit, masked
 from . import multiprocessing, ops, overrides, serialization, signal, sparse, testing, types
 from ._removed import eig, lstsq, matrix_rank, solve, symeig
 from ._symbolic import *  # noqa: F403 - its __all__ is the list

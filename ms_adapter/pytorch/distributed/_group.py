@@ -49,6 +49,7 @@ class ReduceOp(enum.IntEnum):
     SUM, AVG, PRODUCT, MIN, MAX, BAND, BOR, BXOR, PREMUL_SUM = range(9)
 
 
+ReduceOp.RedOpType = ReduceOp  # the name of its values' type in PyTorch
 reduce_op = ReduceOp  # the older name
 
 
