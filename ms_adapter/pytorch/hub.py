@@ -33,7 +33,7 @@ _HASH_IN_NAME = re.compile(r"-([a-f0-9]{8,64})\.")
 _dir = None
 
 
-def _torch_home():
+def _get_torch_home():
     cache = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
     return os.path.expanduser(os.environ.get("TORCH_HOME") or os.path.join(cache, "torch"))
 
@@ -41,7 +41,7 @@ def _torch_home():
 def get_dir():
     """The folder of what was fetched: set by set_dir, or `hub` below the first of ``TORCH_HOME``,
     ``XDG_CACHE_HOME/torch`` and ``~/.cache/torch``."""
-    return _dir or os.path.join(_torch_home(), "hub")
+    return _dir or os.path.join(_get_torch_home(), "hub")
 
 
 def set_dir(d):
@@ -144,8 +144,8 @@ def _folder(repo_or_dir, source, trust_repo, force_reload):
         return os.path.expanduser(repo_or_dir)
     if trust_repo is not True:
         raise RuntimeError(
-            f"torch.hub: {repo_or_dir!r} is code from GitHub, which would run here. Pass trust_repo=True when "
-            "you have read it, or fetch it yourself and pass source='local'"
+            f"torch.hub: {repo_or_dir!r} is code from GitHub, which would run here. Pass trust_repo=True "
+            "when you have read it, or fetch it yourself and pass source='local'"
         )
     return _fetch_repository(repo_or_dir, force_reload)
 
@@ -218,7 +218,8 @@ def load(
     """What the function ``model`` of a repository's or a folder's `hubconf.py` returns.
 
     ``source="local"`` takes a folder. ``source="github"`` fetches `owner/name[:branch]` into get_dir(), and
-    asks for ``trust_repo=True``, as this runs its code. Raises RuntimeError for a missing function or dependency.
+    asks for ``trust_repo=True``, as this runs its code. Raises RuntimeError for a missing function or
+    dependency.
     """
     return _entrypoint(_entrypoints(_folder(repo_or_dir, source, trust_repo, force_reload)), model)(
         *args, **kwargs
