@@ -179,6 +179,8 @@ void write_imaginary(PyObject* self, PyObject* value) { write_part(imaginary_par
 }  // namespace
 
 PyGetSetDef tensor_properties[] = {
+    {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict,
+     "Attributes that were set on this object.", nullptr},
     property<"shape", shape>("The sizes of the dimensions."),
     property<"dtype", dtype>("The type of the elements."),
     property<"device", device>("Where the tensor lives."),

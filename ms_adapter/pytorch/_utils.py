@@ -126,8 +126,10 @@ def _rebuild_sparse_tensor(layout, data):
 def _sparse_tensor(layout, data, check):
     if layout == torch.sparse_coo:
         indices, values, size, *coalesced = data  # old files do not say whether it is
-        coalesced = bool(coalesced and coalesced[0])
-        return torch.sparse_coo_tensor(indices, values, size, is_coalesced=coalesced, check_invariants=check)
+        parts = indices, values, tuple(size), bool(coalesced and coalesced[0])
+        if check:
+            torch._validate_sparse_coo_tensor_args(*parts)
+        return torch._sparse_coo_tensor_unsafe(*parts)
     compressed, plain, values, size = data
     return torch.sparse_compressed_tensor(
         compressed, plain, values, size, layout=layout, check_invariants=check

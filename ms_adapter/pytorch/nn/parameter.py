@@ -64,8 +64,13 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
     def __reduce_ex__(self, protocol):
         from .. import _utils
 
-        hooks = OrderedDict()  # hooks are not saved
-        return _utils._rebuild_parameter, (self.data, self.requires_grad, hooks)
+        args = self.data, self.requires_grad, OrderedDict()  # hooks are not saved
+        state = _utils._get_obj_state(self)
+        return (
+            (_utils._rebuild_parameter_with_state, (*args, state))
+            if state
+            else (_utils._rebuild_parameter, args)
+        )
 
 
 _C.set_parameter_type(Parameter)  # the argument parser then knows its objects at a glance

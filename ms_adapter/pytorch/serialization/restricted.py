@@ -26,11 +26,14 @@ def load(file, size, persistent_load):
     Raises UnpicklingError at the first name that is not allowed, before anything of it was used. Memory and
     time stay in proportion to ``size``.
     """
+    machine = _Machine(file, size, persistent_load)
     try:
-        return _Machine(file, size, persistent_load).run()
+        return machine.run()
     except (UnpicklingError, RuntimeError, MemoryError, OSError):
         raise
     except Exception as err:  # what Python says of values that do not fit together
+        if err is machine.error_of_caller:
+            raise
         text = reprlib.repr(str(err))
         raise UnpicklingError(f"torch.load: the file is not a valid pickle: {text}") from err
 
@@ -66,6 +69,7 @@ def globals_of(file):
 class _Machine:
     def __init__(self, file, size, persistent_load):
         self.file, self.persistent_load = file, persistent_load
+        self.error_of_caller = None
         self.stack, self.memo = [], {}
         self.budget = Budget(size)
         self.allowed = allowed()
@@ -268,7 +272,12 @@ class _Machine:
             )
 
     def persistent(self, _arg):
-        self.stack.append(self.persistent_load(self.pop()))
+        saved_id = self.pop()
+        try:
+            self.stack.append(self.persistent_load(saved_id))
+        except Exception as err:
+            self.error_of_caller = err
+            raise
 
 
 def _identity(item):

@@ -67,7 +67,7 @@ def unserializable_hook(f):
 def warn_if_has_hooks(tensor):
     """Warn for each hook on ``tensor`` that pickling would lose."""
     for hook in (getattr(tensor, "_backward_hooks", None) or {}).values():
-        if hasattr(hook, "__torch_unserializable__"):
+        if not hasattr(hook, "__torch_unserializable__"):
             warnings.warn(
                 f"backward hook {hook!r} on tensor will not be serialized.  If this is expected, you can "
                 f"decorate "
