@@ -67,6 +67,28 @@ FORWARD = {
     ),
     "batch_norm": lambda t, i: t.nn.functional.batch_norm(i.image, None, None, i.x[:2], i.v[:2], True),
     "number_first": lambda t, i: 0.3 * i.v,
+    "add_of_a_multiple": lambda t, i: t.add(i.v, i.x, alpha=0.1),
+    "logit": lambda t, i: t.logit(i.u),
+    "polygamma": lambda t, i: t.polygamma(3, i.x + 2),
+    "group_norm": lambda t, i: t.nn.functional.group_norm(i.image, 1, i.x[:2], i.v[:2]),
+    "batch_norm_of_strides": lambda t, i: t.nn.functional.batch_norm(
+        i.image[..., ::2], None, None, i.x[:2], i.v[:2], True
+    ),
+    "batch_norm_of_strides_in_use": lambda t, i: t.nn.functional.batch_norm(
+        i.image[..., ::2], i.v[:2], i.x[:2], i.x[2:4], i.v[2:4]
+    ),
+    "instance_norm_of_strides": lambda t, i: t.nn.functional.instance_norm(i.image[..., ::2]),
+    "softmax_of_columns": lambda t, i: t.softmax(i.m, 0),
+    "nll_loss": lambda t, i: t.nn.functional.nll_loss(i.b.view(60, 20), t.arange(60) % 20, i.x[:20]),
+    "fold": lambda t, i: t.nn.functional.fold(t.nn.functional.unfold(i.image, 3), 8, 3),
+    "segment_sum": lambda t, i: t.segment_reduce(i.m, "sum", lengths=t.tensor([3, 0, 17])),
+    "segment_mean": lambda t, i: t.segment_reduce(i.m, "mean", lengths=t.tensor([3, 0, 17]), initial=1),
+    "index_reduce_mean": lambda t, i: i.m[:5].index_reduce(0, t.arange(20) % 5, i.m, "mean"),
+    "interpolate_lines": lambda t, i: t.nn.functional.interpolate(i.b, size=33, mode="linear"),
+    "interpolate_volumes": lambda t, i: t.nn.functional.interpolate(
+        i.b[None, None], size=(5, 9, 30), mode="trilinear", align_corners=True
+    ),
+    "interpolate_cubic": lambda t, i: t.nn.functional.interpolate(i.image, size=(11, 5), mode="bicubic"),
 }
 
 
@@ -109,6 +131,14 @@ GRADIENTS = {
     "avg_pool2d": lambda t, i: t.nn.functional.avg_pool2d(i.image, 3, 1, 1),
     "adaptive_avg_pool2d": lambda t, i: t.nn.functional.adaptive_avg_pool2d(i.image, (5, 3)),
     "conv_transpose2d": lambda t, i: t.nn.functional.conv_transpose2d(i.image, i.weight),
+    "unfold_of_images": lambda t, i: t.nn.functional.unfold(i.image, 3),
+    "interpolate_cubic": lambda t, i: t.nn.functional.interpolate(i.image, size=(11, 5), mode="bicubic"),
+    "huber_loss": lambda t, i: t.nn.functional.huber_loss(i.v[:25], i.x[:25], delta=2.3),
+    "soft_margin_loss": lambda t, i: t.nn.functional.soft_margin_loss(i.v[:25], i.x[:25].detach()),
+    "binary_cross_entropy_of_targets": lambda t, i: t.nn.functional.binary_cross_entropy(
+        i.u[:25].detach(), i.u[25:50], reduction="none"
+    ),
+    "nll_loss": lambda t, i: t.nn.functional.nll_loss(i.b.view(60, 20), t.arange(60) % 20),
 }
 
 
@@ -128,6 +158,29 @@ def gradients(lib, call, dtype: str) -> list[list]:
 def test_gradients_of_halves_round_where_pytorchs_do(name, dtype):
     want, got = (gradients(lib, GRADIENTS[name], dtype) for lib in (torch, ours))
     assert got and same(got, want)
+
+
+# Of float32, in whose arithmetic rounding grows until it shows.
+IN_FLOAT = {
+    "hermite_polynomial_h": lambda t, i: t.special.hermite_polynomial_h(i.x, 9),
+    "hermite_polynomial_he": lambda t, i: t.special.hermite_polynomial_he(i.x, 9),
+    "laguerre_polynomial_l": lambda t, i: t.special.laguerre_polynomial_l(i.x, 9),
+    "legendre_polynomial_p": lambda t, i: t.special.legendre_polynomial_p(i.x, 9),
+    "histogram_of_weights": lambda t, i: t.histogram(i.v[:99], 3, weight=i.x[:99])[0],
+    "layer_norm_of_one": lambda t, i: t.nn.functional.layer_norm(i.v[:, None], (1,), i.x[:1], i.v[:1]),
+}
+
+
+@pytest.mark.parametrize("name", IN_FLOAT)
+def test_floats_round_where_pytorch_rounds(name):
+    want, got = (IN_FLOAT[name](lib, inputs(lib, "float32")) for lib in (torch, ours))
+    assert same(got.tolist(), want.tolist())
+
+
+@pytest.mark.parametrize("order", range(5))
+def test_polygamma_has_the_error_of_pytorchs_factorial(order):
+    want, got = (lib.polygamma(order, inputs(lib, "float32").x) for lib in (torch, ours))
+    assert torch.allclose(torch.tensor(got.tolist()), want, rtol=1e-6, atol=1e-6)
 
 
 # --- ties ----------------------------------------------------------------------------------------

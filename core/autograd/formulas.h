@@ -90,6 +90,10 @@ Tensor index_backward(const Tensor& grad, const Dims& sizes, const TensorList& i
 Tensor gather_backward(const Tensor& grad, const Dims& sizes, int64_t dim, const Tensor& index);
 Tensor index_select_backward(const Tensor& grad, const Dims& sizes, int64_t dim,
                              const Tensor& index);
+Tensor im2col_backward(const Tensor& grad, const Dims& sizes, const Dims& kernel_size,
+                       const Dims& dilation, const Dims& padding, const Dims& stride);
+Tensor resize_smooth_backward(const Tensor& grad, const Dims& sizes, const Dims& output_size,
+                              const OptFloats& scales, bool align_corners, bool cubic);
 std::tuple<Tensor, Tensor> scatter_fold_backward(const Tensor& grad, const Tensor& input,
                                                  int64_t dim, const Tensor& index,
                                                  const Tensor& src, std::string_view reduce,
@@ -140,6 +144,10 @@ std::tuple<Tensor, Tensor, Tensor> layer_norm_backward(const Tensor& grad, const
 // Of losses; `reduction` as their rows have it.
 Tensor mse_backward(const Tensor& grad, const Tensor& input, const Tensor& target,
                     int64_t reduction);
+Tensor huber_backward(const Tensor& grad, const Tensor& input, const Tensor& target,
+                      int64_t reduction, double delta);
+Tensor soft_margin_backward(const Tensor& grad, const Tensor& input, const Tensor& target,
+                            int64_t reduction);
 Tensor bce_backward(const Tensor& grad, const Tensor& input, const Tensor& target,
                     const Tensor& weight, int64_t reduction);
 Tensor bce_with_logits_backward(const Tensor& grad, const Tensor& input, const Tensor& target,

@@ -1,6 +1,7 @@
 // Gradients of losses, scaled where PyTorch scales them: half types show the difference.
 #include "core/autograd/formulas.h"
 #include "generated/ops_activation.h"
+#include "generated/ops_compare.h"
 #include "generated/ops_elementwise.h"
 #include "generated/ops_math.h"
 #include "generated/ops_nn.h"
@@ -28,6 +29,34 @@ Tensor mse_backward(const Tensor& grad, const Tensor& input, const Tensor& targe
   const double factor = reduction == kMean ? 2.0 / static_cast<double>(apart.numel()) : 2.0;
   const Tensor rounded = scalar_tensor(Scalar(factor), apart.dtype(), apart.device());
   return ops::mul(ops::mul(apart, rounded), grad);
+}
+
+// The loss's factor, rounded to the elements' type.
+static Tensor factor_of(const Tensor& elements, int64_t reduction) {
+  const double factor = reduction == kMean ? 1.0 / static_cast<double>(elements.numel()) : 1.0;
+  return scalar_tensor(Scalar(factor), elements.dtype(), elements.device());
+}
+
+// grad * (input - target), the difference clipped to [-delta, delta].
+Tensor huber_backward(const Tensor& grad, const Tensor& input, const Tensor& target,
+                      int64_t reduction, double delta) {
+  const Tensor apart = ops::sub(input, target), factor = factor_of(apart, reduction);
+  if (!is_half(apart.dtype())) {
+    const Tensor shared = reduction == kMean ? ops::mul(grad, factor) : grad;
+    return ops::_clipped_product(shared, apart, Scalar(delta));
+  }
+  const Tensor inside = ops::mul(ops::mul(factor, apart), grad);
+  const Tensor outside =
+      ops::mul(ops::mul(ops::sign(apart), ops::mul(factor, grad)), number(delta));
+  return ops::where(ops::lt(ops::abs(apart), number(delta)), inside, outside);
+}
+
+// -target z / (1 + z) grad with z = exp(-target input), in this order.
+Tensor soft_margin_backward(const Tensor& grad, const Tensor& input, const Tensor& target,
+                            int64_t reduction) {
+  const Tensor z = ops::exp(ops::mul(ops::neg(target), input));
+  const Tensor above = ops::mul(ops::mul(target, z), ops::neg(factor_of(z, reduction)));
+  return ops::mul(ops::div(above, ops::add(z, number(1))), grad);
 }
 
 Tensor bce_backward(const Tensor& grad, const Tensor& input, const Tensor& target,

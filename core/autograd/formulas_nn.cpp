@@ -9,6 +9,7 @@
 #include "generated/ops_create.h"
 #include "generated/ops_elementwise.h"
 #include "generated/ops_index.h"
+#include "generated/ops_layer.h"
 #include "generated/ops_linalg.h"
 #include "generated/ops_math.h"
 #include "generated/ops_nn.h"
@@ -224,6 +225,12 @@ Three attention_backward(const Tensor& grad, const Tensor& query, const Tensor& 
                  needs[1] ? ops::matmul(ops::transpose(of_scores, -2, -1), query) : Tensor(),
                  needs[2] ? ops::matmul(ops::transpose(weights, -2, -1), grad) : Tensor()},
                 needs);
+}
+
+Tensor im2col_backward(const Tensor& grad, const Dims& sizes, const Dims& kernel_size,
+                       const Dims& dilation, const Dims& padding, const Dims& stride) {
+  const Dims image{sizes[sizes.size() - 2], sizes[sizes.size() - 1]};
+  return ops::col2im(grad, image, kernel_size, dilation, padding, stride);
 }
 
 }  // namespace msa::formulas

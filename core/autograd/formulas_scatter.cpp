@@ -47,12 +47,18 @@ Pair product_parts(const Tensor& grad, const Tensor& input, int64_t dim, const T
   return {to_input, ops::where(only, others, plain)};
 }
 
+Pair sum_parts(const Tensor& grad, int64_t dim, const Tensor& index, bool include_self) {
+  const Tensor own = include_self ? grad : ops::scatter_value(grad, dim, index, Scalar(int64_t{0}));
+  return {own, ops::gather(grad, dim, index)};
+}
+
 }  // namespace
 
 Pair scatter_fold_backward(const Tensor& grad, const Tensor& input, int64_t dim,
                            const Tensor& index, const Tensor& src, std::string_view reduce,
                            bool include_self, const Tensor& result, const std::array<bool, 2>&) {
   if (index.numel() == 0) return {grad, ops::zeros_like(src)};
+  if (reduce == "sum") return sum_parts(grad, dim, index, include_self);
   return reduce == "prod" ? product_parts(grad, input, dim, index, src, include_self, result)
                           : extreme_parts(grad, input, dim, index, src, include_self, result);
 }

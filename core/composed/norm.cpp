@@ -4,6 +4,7 @@
 #include "core/composed/values.h"
 #include "core/dispatch/thread_state.h"
 #include "generated/composed_nn.h"
+#include "generated/ops_convert.h"
 #include "generated/ops_create.h"
 #include "generated/ops_elementwise.h"
 #include "generated/ops_math.h"
@@ -82,9 +83,9 @@ Tensor instance_norm(const Tensor& input, const Tensor& weight, const Tensor& bi
   sizes[0] = 1;
   sizes[1] *= samples;
   const Tensor mean = repeated(running_mean, samples), variance = repeated(running_var, samples);
-  const Tensor out = ops::batch_norm(ops::reshape(input, sizes), repeated(weight, samples),
-                                     repeated(bias, samples), mean, variance, use_input_stats,
-                                     momentum, eps, cudnn_enabled);
+  const Tensor out = ops::batch_norm(ops::view(ops::contiguous(input), sizes),
+                                     repeated(weight, samples), repeated(bias, samples), mean,
+                                     variance, use_input_stats, momentum, eps, cudnn_enabled);
   if (use_input_stats) {
     gather_running(running_mean, mean, samples);
     gather_running(running_var, variance, samples);

@@ -174,10 +174,13 @@ Tensor col2im(const Tensor& input, const Dims& output_size, const Dims& kernel_s
         for (int64_t c = 0; c < columns; ++c)
           to.push_back((r * stride[0] + y * dilation[0]) * width + c * stride[1] + x * dilation[1]);
   const int64_t batch = input.size(0), channels = input.size(1) / taps;
-  const Tensor blank = ops::zeros({batch, channels, height * width}, input.dtype(), input.device());
-  const Tensor spread =
-      ops::index_add(blank, 2, table(to, input.device()),
-                     ops::reshape(input, {batch, channels, taps * rows * columns}));
+  const int64_t all = taps * rows * columns, each = is_half(input.dtype()) ? rows * columns : all;
+  const Tensor places = table(to, input.device());
+  const Tensor from = ops::reshape(input, {batch, channels, all});
+  Tensor spread = ops::zeros({batch, channels, height * width}, input.dtype(), input.device());
+  for (int64_t at = 0; at < all; at += each)  // half types are rounded after each tap
+    spread =
+        ops::index_add(spread, 2, ops::narrow(places, 0, at, each), ops::narrow(from, 2, at, each));
   const Tensor image = ops::view(spread, {batch, channels, height, width});
   return ops::clone(ops::narrow(ops::narrow(image, 2, padding[0], output_size[0]), 3, padding[1],
                                 output_size[1]));

@@ -53,6 +53,13 @@ Tensor scattered_mean(const Tensor& input, int64_t dim, const Tensor& index, con
   return is_integral(input.dtype()) ? ops::div_floor(sum, count) : ops::div(sum, count);
 }
 
+// PyTorch adds the slices of index_reduce in the elements' own type.
+Tensor stepwise_mean(const Tensor& input, int64_t dim, const Tensor& index, const Tensor& src,
+                     bool include_self) {
+  const Tensor sum = ops::_scatter_fold(input, dim, index, src, "sum", include_self);
+  return scattered_mean(input, dim, index, src, sum, include_self);
+}
+
 Tensor scatter_fold(const char* op, const Tensor& input, int64_t dim, const Tensor& index,
                     const Tensor& src, std::string_view reduce, bool include_self) {
   if (reduce == "sum" || reduce == "mean") {
@@ -105,6 +112,8 @@ Tensor index_reduce(const Tensor& input, int64_t dim, const Tensor& index, const
   Dims shape(source.sizes().size(), 1);
   shape[d] = index.numel();
   Tensor wide = ops::_expand(ops::reshape(index, shape), source.sizes());
+  if (reduce == "mean" && is_half(input.dtype()))
+    return stepwise_mean(input, d, wide, source, include_self);
   return scatter_fold("index_reduce()", input, d, wide, source, reduce, include_self);
 }
 

@@ -1,7 +1,9 @@
 // Interpolation of (N, C, ...) one dimension at a time: indices and weights are tables made here.
 #include <cmath>
 
+#include "core/autograd/formulas.h"
 #include "core/composed/values.h"
+#include "core/dispatch/generated_support.h"
 #include "generated/composed_index.h"
 #include "generated/composed_layer.h"
 #include "generated/ops_convert.h"
@@ -55,14 +57,20 @@ T cubic_far(T x, T a) {
   return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a;
 }
 
-// The elements that each output element mixes, tap by tap, and their weights.
+// The elements that each output element mixes, tap by tap, and their weights, which are rounded to
+// `stored` where that is a half type.
 template <class T>
 struct Taps {
   std::vector<std::vector<int64_t>> index;
   std::vector<std::vector<T>> weight;
 
-  Taps(int64_t in, int64_t out, T step, bool align_corners, bool cubic)
+  Taps(int64_t in, int64_t out, T step, bool align_corners, bool cubic, DType stored)
       : index(cubic ? 4 : 2), weight(cubic ? 4 : 2) {
+    const auto kept = [stored](T v) {
+      return stored == DType::F16    ? T(static_cast<float>(f16(static_cast<float>(v))))
+             : stored == DType::BF16 ? T(static_cast<float>(bf16(static_cast<float>(v))))
+                                     : v;
+    };
     for (int64_t i = 0; i < out; ++i) {
       T at =
           align_corners ? step * static_cast<T>(i) : step * (static_cast<T>(i) + T(0.5)) - T(0.5);
@@ -72,26 +80,44 @@ struct Taps {
       const T a = T(-0.75);
       const T cubics[] = {cubic_far(part + 1, a), cubic_near(part, a), cubic_near(1 - part, a),
                           cubic_far(2 - part, a)};
-      const T lines[] = {1 - part, part};
+      const T second = kept(part), lines[] = {1 - second, second};
       for (size_t tap = 0; tap < index.size(); ++tap) {
         const int64_t from = floor + static_cast<int64_t>(tap) - (cubic ? 1 : 0);
         index[tap].push_back(std::clamp<int64_t>(from, 0, in - 1));
-        weight[tap].push_back(cubic ? cubics[tap] : lines[tap]);
+        weight[tap].push_back(kept(cubic ? cubics[tap] : lines[tap]));
       }
     }
   }
 };
 
+// A tap's weights as they go along dimension `dim` of `dims`.
+template <class T>
+Tensor weights_along(const Taps<T>& taps, size_t tap, int64_t dim, int64_t dims, Device device) {
+  Dims column(static_cast<size_t>(dims - dim), 1);
+  column[0] = -1;
+  return ops::view(table(taps.weight[tap], device), column);
+}
+
 template <class T>
 Tensor mixed(const Tensor& input, int64_t dim, const Taps<T>& taps) {
-  Dims column(static_cast<size_t>(input.dim() - dim), 1);
-  column[0] = -1;
   Tensor out;
   for (size_t tap = 0; tap < taps.index.size(); ++tap) {
     const Tensor from = ops::index_select(input, dim, table(taps.index[tap], input.device()));
-    const Tensor weight = ops::view(table(taps.weight[tap], input.device()), column);
-    const Tensor term = ops::mul(from, weight);
+    const Tensor term = ops::mul(from, weights_along(taps, tap, dim, input.dim(), input.device()));
     out = out.defined() ? ops::add(out, term) : term;
+  }
+  return out;
+}
+
+// The other way: each output's gradient to the elements that it mixes, of which there are `in`.
+template <class T>
+Tensor unmixed(const Tensor& grad, int64_t dim, int64_t in, const Taps<T>& taps) {
+  Dims sizes = grad.sizes();
+  sizes[dim] = in;
+  Tensor out = ops::zeros(sizes, grad.dtype(), grad.device());
+  for (size_t tap = 0; tap < taps.index.size(); ++tap) {
+    const Tensor term = ops::mul(grad, weights_along(taps, tap, dim, grad.dim(), grad.device()));
+    out = ops::index_add(out, dim, table(taps.index[tap], grad.device()), term);
   }
   return out;
 }
@@ -151,18 +177,23 @@ Tensor _resize_nearest(const Tensor& input, const Dims& output_size, const OptFl
   return out;
 }
 
+// Half types mix in float and round once. Their weights are rounded first, except those of images
+// that are interpolated linearly, which PyTorch computes by a kernel of its own.
 Tensor _resize_smooth(const Tensor& input, const Dims& output_size, const OptFloats& scales,
                       bool align_corners, bool cubic) {
   check(input, output_size);
   require_floating(input);
+  const bool exact = output_size.size() == 2 && !cubic;
+  const DType stored = exact ? opmath(input.dtype()) : input.dtype();
   return in_table_type(input, [&]<class T>() {
-    Tensor out = input;
+    Tensor out = widened(input);
     for (size_t d = output_size.size(); d-- > 0;) {
       const int64_t dim = static_cast<int64_t>(d) + 2, in = input.size(dim), n = output_size[d];
       const T step = step_of<T>(scales, d, in, n, align_corners);
-      if (in != n || step != 1) out = mixed(out, dim, Taps<T>(in, n, step, align_corners, cubic));
+      if (in != n || step != 1)
+        out = mixed(out, dim, Taps<T>(in, n, step, align_corners, cubic, stored));
     }
-    return out;
+    return narrowed(out, input.dtype());
   });
 }
 
@@ -184,3 +215,24 @@ Tensor _resize_antialias(const Tensor& input, const Dims& output_size, const Opt
 }
 
 }  // namespace msa::composed
+
+namespace msa::formulas {
+
+// With weights that are not rounded.
+Tensor resize_smooth_backward(const Tensor& grad, const Dims& sizes, const Dims& output_size,
+                              const OptFloats& scales, bool align_corners, bool cubic) {
+  return composed::in_table_type(grad, [&]<class T>() {
+    Tensor out = widened(grad);
+    for (size_t d = 0; d < output_size.size(); ++d) {
+      const int64_t dim = static_cast<int64_t>(d) + 2, in = sizes[dim], n = output_size[d];
+      const T step = composed::step_of<T>(scales, d, in, n, align_corners);
+      if (in != n || step != 1) {
+        const composed::Taps<T> taps(in, n, step, align_corners, cubic, out.dtype());
+        out = composed::unmixed(out, dim, in, taps);
+      }
+    }
+    return narrowed(out, grad.dtype());
+  });
+}
+
+}  // namespace msa::formulas

@@ -101,8 +101,10 @@ Tensor segment_reduce(const Tensor& data, std::string_view reduce, const Tensor&
   Dims sizes = data.sizes();
   sizes[axis] = pieces + 2;
   const Scalar start = initial.value_or(Scalar(fold.start));
-  Tensor out = ops::scatter_reduce(ops::new_full(data, sizes, start), axis, piece, data,
-                                   fold.scattered, true);
+  const Tensor blank = ops::new_full(data, sizes, start);
+  const bool by_steps = is_half(data.dtype()) && fold.scattered == "sum";  // as PyTorch adds
+  Tensor out = by_steps ? ops::_scatter_fold(blank, axis, piece, data, "sum", true)
+                        : ops::scatter_reduce(blank, axis, piece, data, fold.scattered, true);
   out = ops::clone(ops::narrow(out, axis, 1, pieces), MemoryFormat::Contiguous);
   if (reduce != "mean") return out;
   Dims counts = sizes;

@@ -64,6 +64,19 @@ DType result_dtype(DTypeRule rule, DType computed) {
               " without overflow: ", number);
 }
 
+// The parameters as the loop takes them: PyTorch rounds the factor of half types to that type.
+struct LoopNumbers {
+  Scalar factor;
+  const Scalar* data;
+  LoopNumbers(const ElementwiseOp& op, const Scalar* given, DType computed) : data(given) {
+    if (!op.alpha || !is_half(computed)) return;
+    char bytes[2];
+    store_scalar(*given, computed, bytes);
+    factor = load_scalar(computed, bytes);
+    data = &factor;
+  }
+};
+
 // --- the short way -------------------------------------------------------------------------------
 
 struct Flat {
@@ -256,14 +269,15 @@ Tensor run_general(const ElementwiseOp& op, Inputs inputs, std::span<const Scala
   };
   Tensor result = out ? *out : fresh();
   if (!device.is_cpu()) return result;
+  const LoopNumbers numbers(op, params.data(), plan.computed);
   // A half result is rounded as such before it goes to a wider output.
   if (is_half(plan.result) && result.dtype() != plan.result) {
     Tensor half = fresh();
-    run_loops(op, inputs, params.data(), plan, half);
+    run_loops(op, inputs, numbers.data, plan, half);
     cpu::copy_elements(plan.sizes, {result.data(), result.dtype(), result.strides().data()},
                        {half.data(), plan.result, half.strides().data()});
   } else {
-    run_loops(op, inputs, params.data(), plan, result);
+    run_loops(op, inputs, numbers.data, plan, result);
   }
   return result;
 }

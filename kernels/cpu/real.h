@@ -29,14 +29,17 @@ const T* data_or_null(const Tensor& t) {
   return t.defined() ? t.data<T>() : nullptr;
 }
 
+// A float as the half type holds it.
+inline float rounded(DType half, float v) {
+  return half == DType::F16 ? static_cast<float>(f16(v)) : static_cast<float>(bf16(v));
+}
+
 // Statistics of half types are kept as PyTorch rounds them, unless the parameters are wider.
 inline void round_statistics(const Tensor& input, const Tensor& weight, const Tensor& stats) {
   const DType half = input.dtype();
   if (!is_half(half) || (weight.defined() && weight.dtype() != half)) return;
   float* values = stats.data<float>();
-  for (int64_t i = 0; i < stats.numel(); ++i)
-    values[i] = half == DType::F16 ? static_cast<float>(f16(values[i]))
-                                   : static_cast<float>(bf16(values[i]));
+  for (int64_t i = 0; i < stats.numel(); ++i) values[i] = rounded(half, values[i]);
 }
 
 }  // namespace msa::cpu

@@ -44,15 +44,15 @@ namespace {
 
 // p_0 = 1, p_1 given, p_{k+1} = (a_k x + b_k) p_k - c_k p_{k-1}, each step from `next(k, p_k,
 // p_{k-1})`.
-template <class Next>
-double recur(double degree, double first, Next next) {
-  if (std::isnan(degree)) return kNan;
+template <class T, class Next>
+T recur(T degree, T first, Next next) {
+  if (std::isnan(degree)) return T(kNan);
   auto n = static_cast<int64_t>(degree);
   if (n < 0) return 0;
   if (n == 0) return 1;
-  double before = 1, now = first;
+  T before = 1, now = first;
   for (int64_t k = 1; k < n && !std::isnan(now); ++k) {
-    double after = next(static_cast<double>(k), now, before);
+    T after = next(static_cast<T>(k), now, before);
     before = now;
     now = after;
   }
@@ -73,22 +73,35 @@ double chebyshev_u(double x, double n) { return chebyshev(x, n, 2 * x); }
 double chebyshev_v(double x, double n) { return chebyshev(x, n, 2 * x - 1); }
 double chebyshev_w(double x, double n) { return chebyshev(x, n, 2 * x + 1); }
 
-double hermite_h(double x, double n) {
+// The others in the element type, fused where PyTorch's are: rounding grows with the degree.
+template <class T>
+T hermite_h(T x, T n) {
   return recur(n, 2 * x,
-               [x](double k, double now, double before) { return 2 * x * now - 2 * k * before; });
+               [x](T k, T now, T before) { return std::fma(2 * x, now, -(2 * k * before)); });
 }
-double hermite_he(double x, double n) {
-  return recur(n, x, [x](double k, double now, double before) { return x * now - k * before; });
+template <class T>
+T hermite_he(T x, T n) {
+  return recur(n, x, [x](T k, T now, T before) { return std::fma(x, now, -(k * before)); });
 }
-double laguerre_l(double x, double n) {
-  return recur(n, 1 - x, [x](double k, double now, double before) {
-    return ((2 * k + 1 - x) * now - k * before) / (k + 1);
+template <class T>
+T laguerre_l(T x, T n) {
+  return recur(n, 1 - x, [x](T k, T now, T before) {
+    return std::fma(2 * k + (1 - x), now, -(k * before)) / (k + 1);
   });
 }
-double legendre_p(double x, double n) {
-  return recur(n, x, [x](double k, double now, double before) {
-    return ((2 * k + 1) * x * now - k * before) / (k + 1);
+template <class T>
+T legendre_p(T x, T n) {
+  return recur(n, x, [x](T k, T now, T before) {
+    return std::fma((2 * k + 1) * x, now, -(k * before)) / (k + 1);
   });
 }
+#define MSA_FLOAT_AND_DOUBLE(name)   \
+  template float name(float, float); \
+  template double name(double, double);
+MSA_FLOAT_AND_DOUBLE(hermite_h)
+MSA_FLOAT_AND_DOUBLE(hermite_he)
+MSA_FLOAT_AND_DOUBLE(laguerre_l)
+MSA_FLOAT_AND_DOUBLE(legendre_p)
+#undef MSA_FLOAT_AND_DOUBLE
 
 }  // namespace msa::cpu::special

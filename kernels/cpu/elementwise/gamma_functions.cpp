@@ -64,33 +64,21 @@ double hurwitz_zeta(double s, double q) {
   return sum;
 }
 
-namespace {
-
-// Like digamma: DLMF 5.15.8 from 10 on, its recurrence below, the reflection.
-double trigamma(double x) {
-  if (x < 0.5) {
-    double sine = std::sin(M_PI * x);
-    return M_PI * M_PI / (sine * sine) - trigamma(1 - x);
+// DLMF 5.15.8 from six steps of the recurrence on, below 0.5 the reflection.
+template <class T>
+T trigamma(T x) {
+  if (x < T(0.5)) {
+    const T sine = std::sin(T(M_PI) * x);
+    return T(M_PI) * T(M_PI) / (sine * sine) - trigamma(1 - x);
   }
-  double shift = 0;
-  for (; x < 10; x += 1) shift += 1 / (x * x);
-  double r = 1 / (x * x);
-  double series =
-      1.0 / 6 -
-      r * (1.0 / 30 -
-           r * (1.0 / 42 - r * (1.0 / 30 - r * (5.0 / 66 - r * (691.0 / 2730 - r * (7.0 / 6))))));
-  return shift + 1 / x + r / 2 + r * series / x;
+  T shift = 0;
+  for (int i = 0; i < 6; ++i, x += 1) shift += 1 / (x * x);
+  const T r = 1 / (x * x);
+  const T series = T(1.0 / 6) - r * (T(1.0 / 30) - r * T(1.0 / 42));
+  return shift + (1 + 1 / (2 * x) + r * series) / x;
 }
-
-}  // namespace
-
-double polygamma(int64_t n, double x) {
-  if (n == 0) return digamma(x);
-  if (n == 1) return trigamma(x);
-  double sign = n % 2 ? 1 : -1;
-  return sign * std::exp(std::lgamma(static_cast<double>(n) + 1)) *
-         hurwitz_zeta(static_cast<double>(n) + 1, x);
-}
+template float trigamma(float);
+template double trigamma(double);
 
 namespace {
 

@@ -61,6 +61,20 @@ double step(double v) {
   return kIsHalf<T> ? static_cast<double>(rounded<T>(v)) : v;
 }
 
+// The n-th derivative of digamma, in the arithmetic of the element type (halves: float), whose
+// rounding PyTorch's results show; of half types zeta is rounded.
+template <class T>
+T polygamma(T order, T x) {
+  using Compute = std::conditional_t<kIsHalf<T>, float, T>;
+  const auto n = static_cast<int64_t>(order);
+  if (n == 0) return rounded<T>(special::digamma(x));
+  if (n == 1) return T(special::trigamma(static_cast<Compute>(x)));
+  const auto next = static_cast<Compute>(n + 1);
+  const Compute factor = std::exp(std::lgamma(next));
+  const T zeta = rounded<T>(special::hurwitz_zeta(static_cast<double>(next), x));
+  return T((n % 2 ? factor : -factor) * static_cast<Compute>(zeta));
+}
+
 template <class T>
 T next_after(T x, T y) {
   if constexpr (kIsHalf<T>) {
@@ -152,7 +166,7 @@ MSA_OF_X(bessel_y1, x < 0 ? NAN : ::y1(x))
 MSA_OF_X(airy_ai, special::airy_ai(x))
 MSA_OF_X(spherical_bessel_j0, special::spherical_bessel_j0(x))
 
-MSA_OF_XY(_polygamma, special::polygamma(static_cast<int64_t>(y), x))
+MSA_OF_PAIR(_polygamma, polygamma(y, x), float, double, f16, bf16)
 MSA_OF_XY(zeta, special::hurwitz_zeta(x, y))
 MSA_OF_XY(igamma, special::lower_gamma(x, y))
 MSA_OF_XY(igammac, special::upper_gamma(x, y))
@@ -166,10 +180,10 @@ MSA_OF_XY(shifted_chebyshev_polynomial_t, special::chebyshev_t(2 * x - 1, y))
 MSA_OF_XY(shifted_chebyshev_polynomial_u, special::chebyshev_u(2 * x - 1, y))
 MSA_OF_XY(shifted_chebyshev_polynomial_v, special::chebyshev_v(2 * x - 1, y))
 MSA_OF_XY(shifted_chebyshev_polynomial_w, special::chebyshev_w(2 * x - 1, y))
-MSA_OF_XY(hermite_polynomial_h, special::hermite_h(x, y))
-MSA_OF_XY(hermite_polynomial_he, special::hermite_he(x, y))
-MSA_OF_XY(laguerre_polynomial_l, special::laguerre_l(x, y))
-MSA_OF_XY(legendre_polynomial_p, special::legendre_p(x, y))
+MSA_OF_PAIR(hermite_polynomial_h, special::hermite_h(x, y), float, double)
+MSA_OF_PAIR(hermite_polynomial_he, special::hermite_he(x, y), float, double)
+MSA_OF_PAIR(laguerre_polynomial_l, special::laguerre_l(x, y), float, double)
+MSA_OF_PAIR(legendre_polynomial_p, special::legendre_p(x, y), float, double)
 
 #define MSA_SIGNED uint8_t, int8_t, int16_t, int32_t, int64_t
 MSA_OF_PAIR(nextafter, next_after(x, y), float, double, f16, bf16)

@@ -7,7 +7,9 @@ namespace msa::cpu::special {
 
 // Gamma's relatives.
 double digamma(double x);
-double polygamma(int64_t n, double x);
+// In the arithmetic of T, float or double, with as many terms as PyTorch takes.
+template <class T>
+T trigamma(T x);
 double hurwitz_zeta(double s, double q);
 double lower_gamma(double a, double x);  // regularized, P(a, x)
 double upper_gamma(double a, double x);  // regularized, Q(a, x)
@@ -24,9 +26,13 @@ double chebyshev_t(double x, double n);
 double chebyshev_u(double x, double n);
 double chebyshev_v(double x, double n);
 double chebyshev_w(double x, double n);
-double hermite_h(double x, double n);
-double hermite_he(double x, double n);
-double laguerre_l(double x, double n);
-double legendre_p(double x, double n);
+template <class T>
+T hermite_h(T x, T n);
+template <class T>
+T hermite_he(T x, T n);
+template <class T>
+T laguerre_l(T x, T n);
+template <class T>
+T legendre_p(T x, T n);
 
 }  // namespace msa::cpu::special

@@ -154,13 +154,21 @@ MSA_LOOPS(logaddexp2, Floats, []<class T>(const Scalar*) {
   };
 })
 
-MSA_LOOPS(_logit, Floats, []<class T>(const Scalar* params) {
-  const T outside = number<T>(params[2]);
-  return [low = number<T>(params[0]), high = number<T>(params[1]),
-          clamps = outside == outside](V<T> x) -> V<T> {
-    if (clamps) x = x < low ? splat(low) : x > high ? splat(high) : x;
-    return sleef::log(x / (T(1) - x));
-  };
+using LogitTypes = Join<Floats, Types<f16, bf16> >;  // halves round at each step
+MSA_LOOPS(_logit, LogitTypes, []<class T>(const Scalar* params) {
+  const T outside = number<T>(params[2]), low = number<T>(params[0]), high = number<T>(params[1]);
+  const bool clamps = outside == outside;
+  if constexpr (!std::is_floating_point_v<T>) {
+    return [=](T x) -> T {
+      if (clamps) x = x < low ? low : x > high ? high : x;
+      return T(natural_log(static_cast<float>(T(x / T(1 - x)))));
+    };
+  } else {
+    return [=](V<T> x) -> V<T> {
+      if (clamps) x = x < low ? splat(low) : x > high ? splat(high) : x;
+      return sleef::log(x / (T(1) - x));
+    };
+  }
 })
 MSA_LOOPS(_logit_slope, Floats, []<class T>(const Scalar* params) {
   return [low = number<T>(params[0]), high = number<T>(params[1]), outside = number<T>(params[2])](

@@ -220,6 +220,11 @@ void _scatter_fold(const Tensor& input, int64_t dim, const Tensor& index, const 
       fail(ErrorKind::NotImplemented, "scatter_reduce: not implemented for ", input.dtype());
     } else {
       auto fold = [&](auto f) { for_elements<T>("scatter_reduce", out0, dim, index, src, f); };
+      if (reduce == "sum") {
+        if (!include_self) scatter_value(out0, dim, index, Scalar(int64_t{0}), out0);
+        fold([](T& to, T& from) { to = cpu::add_element(to, from); });
+        return;
+      }
       if (reduce == "prod") {
         if (!include_self) scatter_value(out0, dim, index, Scalar(int64_t{1}), out0);
         fold([](T& to, T& from) { to = cpu::mul_element(to, from); });

@@ -12,7 +12,7 @@ namespace msa::kernels {
 namespace {
 
 // The sums of the weights (1 where there are none) of the elements in each bin; bin_of(x) is below
-// 0 for an element in none.
+// 0 for an element in none. Weights add up in T, as PyTorch adds them; counts stay whole.
 template <class T, class F>
 void count_bins(const Tensor& input, const Tensor& weight, const Tensor& out, F bin_of) {
   const T* in = input.data<T>();
@@ -26,7 +26,10 @@ void count_bins(const Tensor& input, const Tensor& weight, const Tensor& out, F 
       std::vector<double> sums(bins);
       for (int64_t i = begin; i < end; ++i) {
         const int64_t bin = bin_of(in[i]);
-        if (bin >= 0) sums[static_cast<size_t>(bin)] += each ? static_cast<double>(each[i]) : 1.0;
+        if (bin < 0) continue;
+        double& sum = sums[static_cast<size_t>(bin)];
+        sum = each ? static_cast<double>(static_cast<T>(sum + static_cast<double>(each[i])))
+                   : sum + 1;
       }
       const std::lock_guard<std::mutex> lock(adding);
       for (size_t b = 0; b < bins; ++b) total[b] += sums[b];

@@ -42,6 +42,49 @@ void visit_picked(const Places& p, const Tensor& target, int64_t ignore_index, F
                             : visit_targets<int64_t>(p, flat, ignore_index, visit);
 }
 
+// A sum in a half type as PyTorch forms it: each step rounded, every 16 terms moved up a level.
+template <class Half>
+class CascadeSum {
+ public:
+  void add(int64_t index, float term) {
+    add_to(0, term);
+    for (int level = 0; level + 1 < kLevels && index % (int64_t{1} << (4 * level + 4)) == 0;
+         ++level) {
+      add_to(level + 1, levels_[level]);
+      levels_[level] = Half(0.0f);
+    }
+  }
+  float total() const {
+    Half sum = Half(0.0f);
+    for (const Half& level : levels_) sum = Half(sum + level);
+    return sum;
+  }
+
+ private:
+  static constexpr int kLevels = 8;
+  void add_to(int level, float term) { levels_[level] = Half(levels_[level] + term); }
+  Half levels_[kLevels] = {};
+};
+
+struct Sums {
+  float loss, weights;
+};
+// The summed losses of half types, and of the weights that they are divided by.
+template <class Half>
+Sums sums_by_steps(const Places& p, const float* x, const Tensor& target, const float* weight,
+                   int64_t ignore_index) {
+  CascadeSum<Half> losses, weights;
+  int64_t counted = 0;
+  visit_picked(p, target, ignore_index, [&](int64_t place, int64_t c, int64_t at) {
+    losses.add(place, weight ? -static_cast<float>(Half(x[at] * weight[c])) : -x[at]);
+    if (weight) weights.add(place, weight[c]);
+    ++counted;
+  });
+  const float total =
+      weight ? weights.total() : static_cast<float>(Half(static_cast<float>(counted)));
+  return {losses.total(), total};
+}
+
 // Sums run in double: the mean of many float losses keeps its last digit.
 template <class T>
 void forward(const Places& p, const Tensor& input, const Tensor& target, const T* weight,
@@ -61,9 +104,10 @@ void forward(const Places& p, const Tensor& input, const Tensor& target, const T
 
 template <class T>
 void backward(const Places& p, const T* grad, const Tensor& target, const T* weight, const T* total,
-              int64_t reduction, int64_t ignore_index, T* out) {
+              int64_t reduction, int64_t ignore_index, DType dtype, T* out) {
   std::fill_n(out, p.batch * p.classes * p.inner, T(0));
-  const T shared = reduction == kMean ? *grad / *total : *grad;
+  T shared = reduction == kMean ? *grad / *total : *grad;
+  if (is_half(dtype)) shared = static_cast<T>(cpu::rounded(dtype, static_cast<float>(shared)));
   visit_picked(p, target, ignore_index, [&](int64_t place, int64_t c, int64_t at) {
     out[at] = -(weight ? weight[c] : T(1)) * (reduction == kNone ? grad[place] : shared);
   });
@@ -75,6 +119,15 @@ namespace kernels {
 
 void nll_loss_nd(const Tensor& input, const Tensor& target, const Tensor& weight, int64_t reduction,
                  int64_t ignore_index, Tensor& out, Tensor& total_weight) {
+  if (is_half(input.dtype()) && reduction != kNone) {
+    const Tensor x = as<float>(input), w = as<float>(weight);
+    const auto sum = input.dtype() == DType::F16 ? sums_by_steps<f16> : sums_by_steps<bf16>;
+    const Sums sums = sum(places_of(input.sizes()), x.data<float>(), target, data_or_null<float>(w),
+                          ignore_index);
+    const float loss = reduction == kMean ? sums.loss / sums.weights : sums.loss;
+    cpu::copy_into(out, scalar_tensor(loss, DType::F32));
+    return cpu::copy_into(total_weight, scalar_tensor(sums.weights, total_weight.dtype()));
+  }
   with_real("nll_loss", input.dtype(), [&]<class T>() {
     const Tensor w = as<T>(weight);
     T total;
@@ -93,7 +146,7 @@ void _nll_loss_backward(const Tensor& grad_output, const Tensor& target, const T
     const Tensor g = as<T>(grad_output), w = as<T>(weight), total = as<T>(total_weight);
     cpu::fill_contiguous(out, dtype_of<T>::value, [&](const Tensor& to) {
       backward<T>(places_of(input_size), g.data<T>(), target, data_or_null<T>(w), total.data<T>(),
-                  reduction, ignore_index, to.data<T>());
+                  reduction, ignore_index, grad_output.dtype(), to.data<T>());
     });
   });
 }

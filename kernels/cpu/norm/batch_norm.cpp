@@ -12,6 +12,7 @@ namespace {
 
 using cpu::as;
 using cpu::data_or_null;
+using cpu::rounded;
 using cpu::with_real;
 
 // (N, C, inner): a channel is N runs of `inner` elements.
@@ -65,6 +66,32 @@ void normalise(const Channels& s, const T* x, const Stats<T>& stats, const T* we
     for (int64_t n = 0; n < s.batch; ++n)
       loops.affine(x + s.run(n, c), y + s.run(n, c), s.inner, scale, shift, nullptr, nullptr);
   });
+}
+
+// PyTorch computes half inputs that are in no memory format one operation at a time, each rounded.
+bool goes_by_steps(const Tensor& input, const Tensor& weight) {
+  return is_half(input.dtype()) && (!weight.defined() || weight.dtype() == input.dtype()) &&
+         !input.is_contiguous() && !input.is_contiguous(MemoryFormat::ChannelsLast) &&
+         !input.is_contiguous(MemoryFormat::ChannelsLast3d);
+}
+void normalise_by_steps(const Channels& s, DType half, const float* x, const Stats<float>& stats,
+                        const float* weight, const float* bias, float* y) {
+  each_channel(s, [&](int64_t c) {
+    for (int64_t n = 0; n < s.batch; ++n) {
+      for (int64_t i = s.run(n, c), end = i + s.inner; i < end; ++i) {
+        float v = rounded(half, rounded(half, x[i] - stats.mean[c]) * stats.invstd[c]);
+        if (weight) v = rounded(half, v * weight[c]);
+        y[i] = bias ? v + bias[c] : v;
+      }
+    }
+  });
+}
+void round_given_stats(DType half, const Tensor& variance, double eps, const Tensor& invstd) {
+  const Tensor v = cpu::contiguous(variance, DType::F32);
+  for (int64_t c = 0; c < v.numel(); ++c) {
+    const float sum = rounded(half, v.data<float>()[c] + static_cast<float>(eps));
+    invstd.data<float>()[c] = rounded(half, 1 / rounded(half, std::sqrt(sum)));
+  }
 }
 
 // running = (1 - momentum) * running + momentum * batch
@@ -143,7 +170,14 @@ void batch_norm(const Tensor& input, const Tensor& weight, const Tensor& bias,
     } else {
       given_stats(running_mean, running_var, eps, stats);
     }
+    const bool by_steps = goes_by_steps(input, weight);
+    if (by_steps && !training) round_given_stats(input.dtype(), running_var, eps, save_invstd);
     cpu::fill_contiguous(out, dtype_of<T>::value, [&](const Tensor& to) {
+      if constexpr (std::is_same_v<T, float>) {
+        if (by_steps)
+          return normalise_by_steps(s, input.dtype(), x.data<T>(), stats, data_or_null<T>(w),
+                                    data_or_null<T>(b), to.data<T>());
+      }
       normalise(s, x.data<T>(), stats, data_or_null<T>(w), data_or_null<T>(b), to.data<T>());
     });
   });

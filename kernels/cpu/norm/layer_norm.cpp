@@ -21,19 +21,20 @@ void each_rows(int64_t rows, int64_t n, F&& range) {
   cpu::parallel(rows, std::max<int64_t>(1, cpu::kGrain / 2 / (n + 1)), range);
 }
 
+// The statistics are those that are kept, so that a row of one element is exactly its bias.
 template <class T>
 void forward(int64_t rows, int64_t n, const T* x, const T* weight, const T* bias, double eps, T* y,
-             T* means, T* rstds) {
+             T* means, T* rstds, bool fused) {
   const auto& loops = cpu::norm_loops<T>();
+  const auto affine = fused ? loops.fused_affine : loops.affine;
   each_rows(rows, n, [&](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r) {
       const T* row = x + r * n;
       const double mean = loops.sum(row, n) / static_cast<double>(n);
-      const double rstd = 1 / std::sqrt(loops.squares(row, n, mean) / static_cast<double>(n) + eps);
+      const double variance = loops.squares(row, n, mean) / static_cast<double>(n);
       means[r] = static_cast<T>(mean);
-      rstds[r] = static_cast<T>(rstd);
-      loops.affine(row, y + r * n, n, static_cast<T>(rstd), static_cast<T>(-mean * rstd), weight,
-                   bias);
+      rstds[r] = T(1) / std::sqrt(static_cast<T>(variance) + static_cast<T>(eps));
+      affine(row, y + r * n, n, rstds[r], -means[r] * rstds[r], weight, bias);
     }
   });
 }
@@ -79,7 +80,8 @@ void layer_norm(const Tensor& input, const Dims& normalized_shape, const Tensor&
     const Tensor x = as<T>(input), w = as<T>(weight), b = as<T>(bias);
     cpu::fill_contiguous(out, dtype_of<T>::value, [&](const Tensor& to) {
       forward(mean.numel(), product(normalized_shape), x.data<T>(), data_or_null<T>(w),
-              data_or_null<T>(b), eps, to.data<T>(), mean.data<T>(), rstd.data<T>());
+              data_or_null<T>(b), eps, to.data<T>(), mean.data<T>(), rstd.data<T>(),
+              is_half(input.dtype()));
     });
   });
   for (const Tensor* t : {&mean, &rstd}) cpu::round_statistics(input, weight, *t);

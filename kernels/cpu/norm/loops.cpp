@@ -4,6 +4,8 @@
 #include <immintrin.h>
 #endif
 
+#include <type_traits>
+
 #include "kernels/cpu/norm/loops.h"
 #define MSA_KERNEL_FILE "kernels/cpu/norm/loops.cpp"
 #include "kernels/cpu/each_isa.h"
@@ -87,17 +89,26 @@ TwoSums products(const T* grad, const T* weight, const T* x, int64_t n, double m
           })};
 }
 
-template <class T>
+// Fused, float products are exact in double.
+template <bool Fused, class T>
+inline T scaled(T x, T scale, T shift) {
+  using Product = std::conditional_t<Fused, double, T>;
+  return static_cast<T>(static_cast<Product>(x) * static_cast<Product>(scale) +
+                        static_cast<Product>(shift));
+}
+
+template <bool Fused, class T>
 void affine(const T* x, T* y, int64_t n, T scale, T shift, const T* weight, const T* bias) {
+  const auto at = [=](int64_t i) { return scaled<Fused>(x[i], scale, shift); };
   if (!weight && !bias) {
 #pragma GCC ivdep
-    for (int64_t i = 0; i < n; ++i) y[i] = x[i] * scale + shift;
+    for (int64_t i = 0; i < n; ++i) y[i] = at(i);
   } else if (weight && bias) {
 #pragma GCC ivdep
-    for (int64_t i = 0; i < n; ++i) y[i] = (x[i] * scale + shift) * weight[i] + bias[i];
+    for (int64_t i = 0; i < n; ++i) y[i] = at(i) * weight[i] + bias[i];
   } else {
     for (int64_t i = 0; i < n; ++i)
-      y[i] = (x[i] * scale + shift) * (weight ? weight[i] : T(1)) + (bias ? bias[i] : T(0));
+      y[i] = at(i) * (weight ? weight[i] : T(1)) + (bias ? bias[i] : T(0));
   }
 }
 
@@ -124,7 +135,7 @@ void accumulate(const T* grad, const T* x, int64_t n, T mean, T rstd, T* weights
 }  // namespace norm
 
 template <class T>
-inline constexpr NormLoops<T> norm_loops_of = {norm::sum<T>,      norm::squares<T>,
-                                               norm::products<T>, norm::affine<T>,
-                                               norm::combine<T>,  norm::accumulate<T>};
+inline constexpr NormLoops<T> norm_loops_of = {
+    norm::sum<T>,          norm::squares<T>, norm::products<T>,  norm::affine<false, T>,
+    norm::affine<true, T>, norm::combine<T>, norm::accumulate<T>};
 #endif

@@ -16,7 +16,10 @@ struct NormLoops {
   // sum of grad * weight, and of grad * weight * (x - mean); null weight: ones.
   TwoSums (*products)(const T* grad, const T* weight, const T* x, int64_t n, double mean);
   // y = x * scale + shift, then * weight + bias element by element where given.
-  void (*affine)(const T* x, T* y, int64_t n, T scale, T shift, const T* weight, const T* bias);
+  using Affine = void (*)(const T* x, T* y, int64_t n, T scale, T shift, const T* weight,
+                          const T* bias);
+  Affine affine;
+  Affine fused_affine;  // x * scale + shift is rounded once, as PyTorch does for half types
   // out = grad * weight * a + x * b + c
   void (*combine)(const T* grad, const T* weight, const T* x, T* out, int64_t n, T a, T b, T c);
   // Per element: weights += grad * (x - mean) * rstd; biases += grad.

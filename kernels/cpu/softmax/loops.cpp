@@ -99,9 +99,12 @@ inline void log_backward_row(const T* grad, const T* y, T* out, int64_t n) {
 // Columns side by side, read a row at a time: a column alone would touch a cache line for each
 // element.
 constexpr int64_t kColumns = 512;
+constexpr int64_t kHalvesInVector = 32;  // what PyTorch computes at once, without rounding
 template <class T>
 struct Columns {
   int64_t n, step, width;
+  int64_t alone;    // the first of the columns that do not fill a vector
+  T (*rounded)(T);  // what their exponentials are rounded to; null: nothing
 
   // each(offset in the block, column, lanes) for all elements.
   template <class F>
@@ -138,6 +141,10 @@ inline void columns(const Columns<T>& b, const T* x, T* y) {
     store_lanes(y + at, e, lanes);
     b.add(sum, c, e, lanes);
   });
+  if (b.rounded) {
+    for (int64_t i = 0; i < b.n; ++i)
+      for (int64_t c = b.alone; c < b.width; ++c) y[i * b.step + c] = b.rounded(y[i * b.step + c]);
+  }
   for (int64_t c = 0; c < b.width; ++c) sum[c] = 1 / sum[c];
   b.rows([&](int64_t at, int64_t c, int lanes) {
     store_lanes(y + at, load_lanes(y + at, lanes) * load_lanes(sum + c, lanes), lanes);
@@ -205,7 +212,9 @@ inline void each(const SoftmaxBlocks<T>& b, Row&& on_row, Cols&& on_columns) {
     }
     for (int64_t c = b.first_column; c < b.last_column; c += kColumns) {
       const int64_t width = b.last_column - c < kColumns ? b.last_column - c : kColumns;
-      on_columns(Columns<T>{b.n, b.inner, width}, base + c);
+      const int64_t whole = b.inner - b.inner % kHalvesInVector - c;
+      const int64_t alone = whole < 0 ? 0 : whole < width ? whole : width;
+      on_columns(Columns<T>{b.n, b.inner, width, alone, b.rounded}, base + c);
     }
   }
 }

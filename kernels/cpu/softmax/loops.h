@@ -13,7 +13,8 @@ struct SoftmaxBlocks {
   const T* first;   // input, or the output's gradient
   const T* second;  // the output, for gradients
   T* out;
-  // What a row's sum and its logarithm are rounded to on the way; null: nothing.
+  // What a row's sum and its logarithm, and the exponentials of columns behind the last whole
+  // vector, are rounded to on the way; null: nothing.
   T (*rounded)(T) = nullptr;
   int64_t first_column = 0, last_column = 1;
 };
