@@ -282,12 +282,29 @@ Tensor run_general(const ElementwiseOp& op, Inputs inputs, std::span<const Scala
   return result;
 }
 
+// A factor as loops of half types take it: rounded to theirs, as PyTorch's are.
+Scalar factor_for(const ElementwiseOp& op, Inputs inputs, const Scalar& alpha) {
+  switch (computed_dtype(op, result_type(inputs))) {
+    case DType::F16:
+      return static_cast<double>(alpha.to<f16>());
+    case DType::BF16:
+      return static_cast<double>(alpha.to<bf16>());
+    default:
+      return alpha;
+  }
+}
+
 }  // namespace
 
 Tensor run_elementwise(const ElementwiseOp& op, std::initializer_list<const Tensor*> inputs,
                        std::initializer_list<Scalar> params, Tensor* out, bool inplace) {
   Inputs in(inputs.begin(), inputs.size());
   if (__builtin_expect(op.refuses, 0)) refuse_inputs(op, in);
+  if (op.alpha && params.begin()->kind() == Scalar::Kind::Float) {
+    const Scalar alpha = factor_for(op, in, *params.begin());
+    if (alpha.to_double() != params.begin()->to_double())
+      return run_elementwise(op, inputs, {alpha}, out, inplace);
+  }
   Flat flat;
   if (plan_flat(flat, op, in)) {
     DType dtype = result_dtype(op.rule, flat.lead->dtype);

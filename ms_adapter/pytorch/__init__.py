@@ -18,19 +18,18 @@ _C.set_blas_path(_blas_path())
 _PRIVATE = {
     "ModuleBase",
     "SharedMemory",
-    "adam_step",
     "autograd",
     "call_operator",
     "die_with_parent",
     "functions",
     "install_tensor_methods",
     "on_device",
+    "optim",
     "return_types",
     "set_backend",
     "set_blas_path",
     "set_global_module_hooks",
     "set_parameter_type",
-    "sgd_step",
 }
 for _name in dir(_C):
     if _name[0] != "_" and _name not in _PRIVATE:

@@ -9,14 +9,26 @@
 #include "kernels/cpu/each_isa.h"
 #else
 
+// x + factor * y, rounded once where the instruction set can, as PyTorch's loops do.
+template <class T>
+inline T plus_multiple(T x, T factor, T y) {
+#ifndef MSA_ISA_IS_BASE
+  if constexpr (std::is_same_v<T, float>) return __builtin_fmaf(factor, y, x);
+  if constexpr (std::is_same_v<T, double>) return __builtin_fma(factor, y, x);
+#endif
+  return x + factor * y;
+}
+
 MSA_LOOPS(add, AllTypes, []<class T>(const Scalar* params) {
-  return [alpha = number<T>(params[0])](T a, T b) -> T { return a + alpha * b; };
+  return [alpha = number<T>(params[0])](T a, T b) -> T { return plus_multiple<T>(a, alpha, b); };
 })
 MSA_LOOPS(sub, Numbers, []<class T>(const Scalar* params) {
-  return [alpha = number<T>(params[0])](T a, T b) -> T { return a - alpha * b; };
+  const T factor = -number<T>(params[0]);
+  return [factor](T a, T b) -> T { return plus_multiple<T>(a, factor, b); };
 })
 MSA_LOOPS(rsub, Numbers, []<class T>(const Scalar* params) {
-  return [alpha = number<T>(params[0])](T a, T b) -> T { return b - alpha * a; };
+  const T factor = -number<T>(params[0]);
+  return [factor](T a, T b) -> T { return plus_multiple<T>(b, factor, a); };
 })
 MSA_LOOPS(mul, AllTypes, []<class T>(const Scalar*) { return [](T a, T b) -> T { return a * b; }; })
 MSA_LOOPS(div, Inexact, []<class T>(const Scalar*) { return [](T a, T b) -> T { return a / b; }; })
@@ -164,7 +176,7 @@ inline T interpolate(T a, T b, T weight) {
   } else {
     near_a = magnitude(weight) < T(0.5);
   }
-  return near_a ? a + weight * (b - a) : b - (b - a) * (T(1) - weight);
+  return plus_multiple<T>(near_a ? a : b, near_a ? weight : weight - T(1), b - a);
 }
 MSA_LOOPS(lerp_scalar, Inexact, []<class T>(const Scalar* params) {
   return [weight = number<T>(params[0])](T a, T b) -> T { return interpolate(a, b, weight); };
@@ -173,7 +185,9 @@ MSA_LOOPS(lerp_tensor, Inexact, []<class T>(const Scalar*) {
   return [](T a, T b, T weight) -> T { return interpolate(a, b, weight); };
 })
 MSA_LOOPS(addcmul, Numbers, []<class T>(const Scalar* params) {
-  return [value = number<T>(params[0])](T a, T b, T c) -> T { return a + value * b * c; };
+  return [value = number<T>(params[0])](T a, T b, T c) -> T {
+    return plus_multiple<T>(a, value * b, c);
+  };
 })
 MSA_LOOPS(addcdiv, Inexact, []<class T>(const Scalar* params) {
   return [value = number<T>(params[0])](T a, T b, T c) -> T { return a + value * b / c; };

@@ -4,12 +4,23 @@
 
 namespace msa::cpu {
 
+// A parameter's elements, its gradient's and those of what its optimizer keeps (null: not kept).
 template <class T>
-struct OptimLoops {
-  void (*sgd)(const SgdStep& step, T* param, const T* grad, T* buffer, int64_t n);
-  void (*adam)(const AdamStep& step, T* param, const T* grad, T* average, T* square, T* largest,
-               int64_t n);
+struct OptimRows {
+  T* param;
+  const T* grad;
+  T* states[3];
 };
+
+template <class T, class Step>
+struct OptimLoop {
+  void (*run)(const Step& step, const OptimRows<T>& rows, int64_t n);
+};
+template <class T, class... Steps>
+struct OptimLoopsOf : OptimLoop<T, Steps>... {};
+template <class T>
+using OptimLoops = OptimLoopsOf<T, SgdStep, AdamStep, RmspropStep, AdagradStep, AdadeltaStep,
+                                AdamaxStep, NadamStep, RadamStep, AsgdStep, RpropStep>;
 
 // For float and double, and for the half types, which round to their own precision after each
 // operation.

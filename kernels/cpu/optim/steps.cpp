@@ -39,74 +39,59 @@ void check(const char* op, const Tensor& param, const Tensor& other) {
       "; they must agree.");
 }
 
-// A contiguous stand-in for a tensor that is changed; written back when it goes.
-class InOrder {
- public:
-  InOrder(const Tensor& t, bool copy)
-      : target_(t), used_(copy && t.defined() ? copied(t) : t), copied_(copy && t.defined()) {}
-  ~InOrder() {
-    if (copied_) copy_into(target_, used_);
-    if (target_.defined()) target_.bump_version();
-  }
-  InOrder(const InOrder&) = delete;
-  InOrder& operator=(const InOrder&) = delete;
-  template <class T>
-  T* data() const {
-    return used_.defined() ? used_.data<T>() : nullptr;
-  }
-
- private:
-  const Tensor& target_;
-  Tensor used_;
-  bool copied_;
-};
-
-template <class F>
-void over_threads(int64_t n, F&& range) {
-  const Unlocked unlocked(n >= kGrain);
-  parallel(n, kGrain / 2, range);
-}
-
-template <class T>
-T* from(T* p, int64_t i) {
-  return p ? p + i : p;
-}
-
 }  // namespace
 
-void sgd_step(const SgdStep& step, const Tensor& param, const Tensor& grad, const Tensor& buffer) {
-  check("sgd_step", param, grad);
-  check("sgd_step", param, buffer);
-  const bool copy = !same_order(param, grad) || !same_order(param, buffer);
-  const Tensor g = copy ? contiguous(grad) : grad;
-  const InOrder p(param, copy), b(buffer, copy);
-  with_floating("sgd_step", param.dtype(), [&]<class T>() {
-    T *const to = p.data<T>(), *const kept = b.data<T>();
-    const T* const gradient = g.data<T>();
-    over_threads(param.numel(), [&](int64_t begin, int64_t end) {
-      optim_loops<T>().sgd(step, to + begin, gradient + begin, from(kept, begin), end - begin);
+template <class Step>
+void optim_step(const char* op, const Step& step, const Tensor& param, const Tensor& grad,
+                const std::array<Tensor, Step::kStates>& states) {
+  check(op, param, grad);
+  bool in_order = same_order(param, grad);
+  for (const Tensor& state : states) {
+    check(op, param, state);
+    in_order = in_order && same_order(param, state);
+  }
+  if (!in_order) {
+    std::array<Tensor, Step::kStates> copies;
+    for (size_t k = 0; k < copies.size(); ++k)
+      if (states[k].defined()) copies[k] = copied(states[k]);
+    const Tensor moved = copied(param);
+    optim_step(op, step, moved, copied(grad), copies);
+    copy_into(param, moved);
+    for (size_t k = 0; k < copies.size(); ++k)
+      if (states[k].defined()) copy_into(states[k], copies[k]);
+  } else {
+    with_floating(op, param.dtype(), [&]<class T>() {
+      OptimRows<T> rows{param.template data<T>(), grad.template data<T>(), {}};
+      for (size_t k = 0; k < states.size(); ++k)
+        if (states[k].defined()) rows.states[k] = states[k].template data<T>();
+      const OptimLoop<T, Step>& loop = optim_loops<T>();
+      const Unlocked unlocked(param.numel() >= kGrain);
+      parallel(param.numel(), kGrain / 2, [&](int64_t begin, int64_t end) {
+        OptimRows<T> part{rows.param + begin, rows.grad + begin, {}};
+        for (size_t k = 0; k < states.size(); ++k)
+          if (rows.states[k]) part.states[k] = rows.states[k] + begin;
+        loop.run(step, part, end - begin);
+      });
     });
-  });
+  }
+  param.bump_version();
+  for (const Tensor& state : states)
+    if (state.defined()) state.bump_version();
 }
 
-void adam_step(const AdamStep& step, const Tensor& param, const Tensor& grad, const Tensor& average,
-               const Tensor& square, const Tensor& largest) {
-  bool copy = false;
-  for (const Tensor* t : {&grad, &average, &square, &largest}) {
-    check("adam_step", param, *t);
-    copy = copy || !same_order(param, *t);
-  }
-  const Tensor g = copy ? contiguous(grad) : grad;
-  const InOrder p(param, copy), m(average, copy), v(square, copy), most(largest, copy);
-  with_floating("adam_step", param.dtype(), [&]<class T>() {
-    T *const to = p.data<T>(), *const first = m.data<T>(), *const second = v.data<T>(),
-             *const third = most.data<T>();
-    const T* const gradient = g.data<T>();
-    over_threads(param.numel(), [&](int64_t begin, int64_t end) {
-      optim_loops<T>().adam(step, to + begin, gradient + begin, first + begin, second + begin,
-                            from(third, begin), end - begin);
-    });
-  });
-}
+#define MSA_STEP(Step)                                                                   \
+  template void optim_step<Step>(const char*, const Step&, const Tensor&, const Tensor&, \
+                                 const std::array<Tensor, Step::kStates>&);
+MSA_STEP(SgdStep)
+MSA_STEP(AdamStep)
+MSA_STEP(RmspropStep)
+MSA_STEP(AdagradStep)
+MSA_STEP(AdadeltaStep)
+MSA_STEP(AdamaxStep)
+MSA_STEP(NadamStep)
+MSA_STEP(RadamStep)
+MSA_STEP(AsgdStep)
+MSA_STEP(RpropStep)
+#undef MSA_STEP
 
 }  // namespace msa::cpu

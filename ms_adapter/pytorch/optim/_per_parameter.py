@@ -2,31 +2,43 @@
 
 import ms_adapter.pytorch as torch
 
-from ._stepping import Stepping
+from ._stepping import Stepping, count_of_steps, step_in_core
 from .optimizer import _to_scalar
 
 
 class PerParameter(Stepping):
     """Base of those optimizers: subclasses say what they keep (``_start``) and how they step (``_update``).
 
-    Complex parameters are stepped as pairs of reals. ``foreach`` is accepted: the numbers are the same.
+    Where the core has the step (``_kernel``, ``_plan``) it makes one pass over each parameter, else the
+    formula runs operator by operator; the numbers are the same. Complex parameters are stepped as pairs of
+    reals. ``foreach`` and ``fused`` are accepted and change nothing.
     """
 
     _takes_complex, _takes_sparse = True, False
+    _kernel = None  # the core's function
+    _counts = ("step",)  # states of one number, the steps first
 
     def _step_group(self, group, params):
-        for param in params:
-            self._step_parameter(param, group)
+        states = [self._own_state(param, group) for param in params]
+        if self._kernel:
+            columns, options = self._plan(group)
+            if step_in_core(self._kernel, group, params, states, columns, self._counts, options):
+                return
+        for param, state in zip(params, states, strict=True):
+            self._step_parameter(param, state, group)
 
-    def _step_parameter(self, param, group):
+    def _own_state(self, param, group):
         if param.grad.is_sparse and not self._takes_sparse:
             raise RuntimeError(f"{type(self).__name__} does not support sparse gradients")
         if param.is_complex() and not self._takes_complex:
             raise RuntimeError(f"{type(self).__name__} does not support complex parameters")
         state = self.state[param]
         if not state:
-            state["step"] = torch.tensor(0.0, dtype=torch.float32)
+            state["step"] = count_of_steps()
             self._start(param, state, group)
+        return state
+
+    def _step_parameter(self, param, state, group):
         state["step"] += 1
         lr = _to_scalar(group["lr"])
         grad = -param.grad if group["maximize"] else param.grad
@@ -47,7 +59,13 @@ class PerParameter(Stepping):
             return grad
         if grad.is_sparse:
             raise RuntimeError("weight_decay option is not compatible with sparse gradients")
+        if isinstance(decay, torch.Tensor) and decay.requires_grad:
+            return grad.addcmul(param.clone(), decay)
         return grad.add(param, alpha=decay)
+
+    def _plan(self, group):
+        """For the core: the names of the states like the parameter, and the options it has of its own."""
+        raise NotImplementedError
 
     def _start(self, param, state, group):
         """Put what the optimizer keeps for ``param`` into ``state``."""

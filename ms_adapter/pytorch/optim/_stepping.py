@@ -2,7 +2,7 @@
 
 import ms_adapter.pytorch as torch
 
-from .optimizer import Optimizer, _use_grad_for_differentiable, check_option
+from .optimizer import Optimizer, _use_grad_for_differentiable, check_option, native
 
 # Options that files older than them lack.
 _LATER_FLAGS = ("maximize", "differentiable", "capturable", "nesterov", "amsgrad", "decoupled_weight_decay")
@@ -58,6 +58,31 @@ class Stepping(Optimizer):
     def _step_group(self, group, params):
         """Step the parameters of a group that have gradients."""
         raise NotImplementedError(f"{type(self).__name__} does not define _step_group().")
+
+
+def step_in_core(function, group, params, states, columns, counts, options):
+    """Step the parameters in one pass over each; False where the step must be composed of operators.
+
+    ``columns`` names the states that are tensors like the parameter (None: an option left it out), ``counts``
+    those of one number.
+    """
+    options = {"lr": group["lr"], "weight_decay": group.get("weight_decay", 0), **options}
+    kernel = native(function, params, options.values())
+    if kernel is None:
+        return False
+    options.update(maximize=group["maximize"], decoupled=group.get("decoupled_weight_decay", False))
+    tensors = [params, [param.grad for param in params]]
+    tensors += [[] if name is None else [state[name] for state in states] for name in columns]
+    if any(param.is_complex() for param in params):  # pairs of reals
+        tensors = [[torch.view_as_real(t) if t.is_complex() else t for t in column] for column in tensors]
+    kernel(*tensors[:2], tuple(tensors[2:]), tuple([s[name] for s in states] for name in counts), options)
+    return True
+
+
+def count_of_steps():
+    """A state entry that counts steps."""
+    double = torch.get_default_dtype() == torch.float64
+    return torch.tensor(0.0, dtype=torch.float64 if double else torch.float32)
 
 
 def zeros_of(param):

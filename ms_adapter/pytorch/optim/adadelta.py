@@ -10,6 +10,8 @@ __all__ = ["Adadelta"]
 class Adadelta(PerParameter):
     """Steps by the gradient times the ratio of the running sizes of past steps and of gradients."""
 
+    _kernel = "adadelta_step"
+
     def __init__(
         self,
         params,
@@ -27,6 +29,9 @@ class Adadelta(PerParameter):
         check_option("rho value", rho, 0.0 <= rho <= 1.0)
         check_option("epsilon value", eps, eps >= 0.0)
         super().__init__(params, options)
+
+    def _plan(self, group):
+        return ("square_avg", "acc_delta"), {name: group[name] for name in ("rho", "eps")}
 
     def _start(self, param, state, group):
         state["square_avg"] = zeros_of(param)

@@ -3,7 +3,7 @@
 import ms_adapter.pytorch as torch
 
 from ._per_parameter import PerParameter
-from ._stepping import options_of
+from ._stepping import count_of_steps, options_of
 from .optimizer import check_option, check_variants
 
 __all__ = ["Adagrad"]
@@ -13,6 +13,7 @@ class Adagrad(PerParameter):
     """Steps along the gradient over the root of the sum of its squares so far."""
 
     _takes_sparse = True
+    _kernel = "adagrad_step"
 
     def __init__(
         self,
@@ -38,8 +39,11 @@ class Adagrad(PerParameter):
         super().__init__(params, options)
         for group in self.param_groups:  # its state exists from the start
             for param in group["params"]:
-                self.state[param]["step"] = torch.tensor(0.0, dtype=torch.float32)
+                self.state[param]["step"] = count_of_steps()
                 self._start(param, self.state[param], group)
+
+    def _plan(self, group):
+        return ("sum",), {name: group[name] for name in ("lr_decay", "eps")}
 
     def _start(self, param, state, group):
         start = group["initial_accumulator_value"]

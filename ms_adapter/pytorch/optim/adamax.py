@@ -12,6 +12,8 @@ __all__ = ["Adamax"]
 class Adamax(PerParameter):
     """Steps along the running mean of the gradients over the running maximum of their sizes."""
 
+    _kernel = "adamax_step"
+
     def __init__(
         self,
         params,
@@ -29,6 +31,10 @@ class Adamax(PerParameter):
         check_option("epsilon value", eps, eps >= 0.0)
         check_betas(betas)
         super().__init__(params, options)
+
+    def _plan(self, group):
+        beta1, beta2 = group["betas"]
+        return ("exp_avg", "exp_inf"), {"beta1": beta1, "beta2": beta2, "eps": group["eps"]}
 
     def _start(self, param, state, group):
         state["exp_avg"] = zeros_of(param)

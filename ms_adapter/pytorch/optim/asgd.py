@@ -14,6 +14,9 @@ class ASGD(PerParameter):
     ``ax``.
     """
 
+    _kernel = "asgd_step"
+    _counts = ("step", "eta", "mu")
+
     def __init__(
         self,
         params,
@@ -28,6 +31,9 @@ class ASGD(PerParameter):
         capturable=False,
     ):
         super().__init__(params, options_of(locals()))
+
+    def _plan(self, group):
+        return ("ax",), {name: group[name] for name in ("lambd", "alpha", "t0")}
 
     def _start(self, param, state, group):
         state["eta"] = torch.tensor(float(_to_scalar(group["lr"])), dtype=torch.float32)

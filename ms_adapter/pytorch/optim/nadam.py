@@ -12,6 +12,9 @@ __all__ = ["NAdam"]
 class NAdam(PerParameter):
     """Adam that looks one step ahead, with a momentum that grows as the steps go on."""
 
+    _kernel = "nadam_step"
+    _counts = ("step", "mu_product")
+
     def __init__(
         self,
         params,
@@ -32,6 +35,11 @@ class NAdam(PerParameter):
         check_option("momentum_decay value", momentum_decay, momentum_decay >= 0.0)
         check_betas(betas)
         super().__init__(params, options)
+
+    def _plan(self, group):
+        beta1, beta2 = group["betas"]
+        options = {name: group[name] for name in ("eps", "momentum_decay")}
+        return ("exp_avg", "exp_avg_sq"), {"beta1": beta1, "beta2": beta2, **options}
 
     def _start(self, param, state, group):
         state["mu_product"] = torch.tensor(1.0, dtype=torch.float32)

@@ -338,11 +338,11 @@ def check_variants(foreach, fused, differentiable):
 def native(function, params, options):
     """The core's pass over the parameters, or None where the step must be composed of operators.
 
-    Composed: tensor-valued options, ``differentiable``, complex parameters, and a core without that pass.
+    Composed: tensor-valued options, ``differentiable``, sparse gradients.
     """
     from ms_adapter import _C
 
     plain = not any(isinstance(option, torch.Tensor) for option in options)
-    if not plain or torch.is_grad_enabled() or any(p.is_complex() or p.grad.is_sparse for p in params):
+    if not plain or torch.is_grad_enabled() or any(p.grad.is_sparse or p.is_meta for p in params):
         return None
-    return getattr(_C, function, None)
+    return getattr(_C.optim, function)

@@ -12,6 +12,8 @@ _LEAST_LENGTH = 5.0  # of the approximated average, for its variance to be used
 class RAdam(PerParameter):
     """Adam whose adaptive rate is rectified by its own variance, and left out in the first steps."""
 
+    _kernel = "radam_step"
+
     def __init__(
         self,
         params,
@@ -30,6 +32,10 @@ class RAdam(PerParameter):
         check_option("epsilon value", eps, eps >= 0.0)
         check_betas(betas)
         super().__init__(params, options)
+
+    def _plan(self, group):
+        beta1, beta2 = group["betas"]
+        return ("exp_avg", "exp_avg_sq"), {"beta1": beta1, "beta2": beta2, "eps": group["eps"]}
 
     def _start(self, param, state, group):
         state["exp_avg"] = zeros_of(param)

@@ -12,6 +12,8 @@ class RMSprop(PerParameter):
     variance).
     """
 
+    _kernel = "rmsprop_step"
+
     def __init__(
         self,
         params,
@@ -31,6 +33,11 @@ class RMSprop(PerParameter):
         check_option("momentum value", momentum, momentum >= 0.0)
         check_option("alpha value", alpha, alpha >= 0.0)
         super().__init__(params, options)
+
+    def _plan(self, group):
+        columns = ("square_avg", "grad_avg" if group["centered"] else None)
+        columns += ("momentum_buffer" if group["momentum"] > 0 else None,)
+        return columns, {name: group[name] for name in ("alpha", "eps", "momentum")}
 
     def _start(self, param, state, group):
         state["square_avg"] = zeros_of(param)

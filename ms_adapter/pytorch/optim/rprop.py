@@ -12,6 +12,8 @@ __all__ = ["Rprop"]
 class Rprop(PerParameter):
     """Each element's step grows while its gradient keeps its sign, and shrinks when that changes."""
 
+    _kernel = "rprop_step"
+
     def __init__(
         self,
         params,
@@ -28,6 +30,10 @@ class Rprop(PerParameter):
         if not 0.0 < etas[0] < 1.0 < etas[1]:
             raise ValueError(f"Invalid eta values: {etas[0]}, {etas[1]}")
         super().__init__(params, options)
+
+    def _plan(self, group):
+        (shrink, grow), (least, most) = group["etas"], group["step_sizes"]
+        return ("prev", "step_size"), {"shrink": shrink, "grow": grow, "least": least, "most": most}
 
     def _start(self, param, state, group):
         lr = float(_to_scalar(group["lr"]))

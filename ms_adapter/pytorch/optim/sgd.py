@@ -49,9 +49,9 @@ class SGD(Stepping):
         momentum = group["momentum"] != 0
         buffers = [self.state[p].get("momentum_buffer") if momentum else None for p in params]
         grads = [p.grad for p in params]
-        kernel = native("sgd_step", params, options.values())
+        kernel = None if any(p.is_complex() for p in params) else native("sgd_step", params, options.values())
         if kernel is not None:
-            kernel(params, grads, buffers, **options, **flags)
+            kernel(params, grads, buffers, {**options, **flags, "decoupled": False})
         else:
             options["lr"] = _to_scalar(options["lr"])
             for i, param in enumerate(params):
