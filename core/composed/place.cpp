@@ -247,8 +247,15 @@ Tensor repeat_interleave_tensor(const Tensor& input, const Tensor& repeats, OptI
 
 Tensor repeat_interleave(const Tensor& input, int64_t repeats, OptInt dim, OptInt output_size) {
   MSA_REQUIRE(repeats >= 0, Runtime, "Repeats must be non-negative, got ", repeats);
-  return repeat_interleave_tensor(input, ops::full({1}, Scalar(repeats), DType::I64), dim,
-                                  output_size);
+  Tensor x = dim && input.dim() ? input : ops::reshape(input, {-1});
+  const int64_t d = wrap_dim(dim.value_or(0), x.dim()), size = x.size(d) * repeats;
+  MSA_REQUIRE(!output_size || *output_size == size, Runtime,
+              "allocated size does not match required size: ", output_size.value_or(0), ", ", size);
+  Dims wide = x.sizes(), joined = x.sizes();
+  wide.insert(static_cast<size_t>(d) + 1, repeats);
+  joined[d] = size;
+  const Tensor repeated = ops::_expand(ops::unsqueeze(x, d + 1), wide);
+  return ops::view(ops::clone(repeated, MemoryFormat::Contiguous), joined);
 }
 
 Tensor searchsorted(const Tensor& sorted_sequence, const Tensor& input, bool out_int32, bool right,

@@ -97,9 +97,12 @@ Tensor addr(const Tensor& input, const Tensor& vec1, const Tensor& vec2, const S
               vec2.dim(), "-D");
   const Tensor* all[] = {&input, &vec1, &vec2};
   const DType dtype = result_type(all);
+  const Tensor wide = ops::_expand(input, {vec1.size(0), vec2.size(0)});
+  const bool alike = input.dtype() == dtype && vec1.dtype() == dtype && vec2.dtype() == dtype;
+  if (beta == 1 && alike && is_inexact(dtype) && !is_half(dtype))  // in one pass
+    return ops::addcmul(wide, ops::unsqueeze(vec1, 1), ops::unsqueeze(vec2, 0), alpha);
   const Tensor scaled = alpha == 1 ? vec1 : ops::mul(factor(alpha, dtype), vec1);
   const Tensor product = ops::outer(scaled, vec2);
-  const Tensor wide = ops::_expand(input, {vec1.size(0), vec2.size(0)});
   if (beta == 0) return ops::to_dtype(product, dtype);  // the input's NaN do not count
   return ops::add(beta == 1 ? wide : ops::mul(factor(beta, dtype), wide), product);
 }

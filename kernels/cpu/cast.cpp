@@ -14,6 +14,9 @@ namespace msa::cpu {
 struct CastTable {
   Loop loops[kDTypes][kDTypes] = {};  // [to][from]
 };
+struct ReverseTable {
+  void (*of_item[9])(char* out, const char* in, int64_t n);  // by the bytes of an element
+};
 }  // namespace msa::cpu
 
 #define MSA_KERNEL_FILE "kernels/cpu/cast.cpp"
@@ -21,6 +24,8 @@ struct CastTable {
 
 namespace msa::cpu {
 namespace {
+
+const ReverseTable* const reverses = MSA_CHOOSE(reverse_table);
 
 // Four rows of four become columns: a transposed copy reads and writes whole vectors.
 typedef uint32_t Four __attribute__((vector_size(16)));
@@ -57,21 +62,6 @@ void repeat(char* out, const char* element, int64_t n) {
                 static_cast<size_t>(std::min(step, n - i)) * sizeof(T));
 }
 
-// A row read backwards, 16 bytes at a time: `in` is the element that comes first.
-template <class T, size_t... I>
-void reverse(char* out, const char* in, int64_t n, std::index_sequence<I...>) {
-  typedef T Lanes __attribute__((vector_size(16)));
-  constexpr int64_t lanes = sizeof...(I), item = sizeof(T);
-  int64_t i = 0;
-  for (; i + lanes <= n; i += lanes) {
-    Lanes v;
-    std::memcpy(&v, in - (i + lanes - 1) * item, sizeof v);
-    v = __builtin_shufflevector(v, v, (lanes - 1 - static_cast<int64_t>(I))...);
-    std::memcpy(out + i * item, &v, sizeof v);
-  }
-  for (; i < n; ++i) std::memcpy(out + i * item, in - i * item, item);
-}
-
 // A row with steps of any length.
 template <class T>
 void copy_row(char* out, int64_t out_step, const char* in, int64_t in_step, int64_t n) {
@@ -82,8 +72,7 @@ void copy_row(char* out, int64_t out_step, const char* in, int64_t in_step, int6
   }
   if (out_step == item && in_step == 0) return repeat<T>(out, in, n);
   if constexpr (item <= 8) {
-    if (out_step == item && in_step == -item)
-      return reverse<T>(out, in, n, std::make_index_sequence<16 / sizeof(T)>{});
+    if (out_step == item && in_step == -item) return reverses->of_item[item](out, in, n);
   }
   for (int64_t i = 0; i < n; ++i) std::memcpy(out + i * out_step, in + i * in_step, sizeof(T));
 }
@@ -218,6 +207,28 @@ void cast_f16_float(char* const* data, const int64_t* strides, int64_t inner, in
 }
 #endif
 
+// A row read backwards in whole vectors: `in` is the element that comes first.
+template <class T, size_t... I>
+inline void reverse_in(char* out, const char* in, int64_t n, std::index_sequence<I...>) {
+  typedef T Lanes __attribute__((vector_size(MSA_VECTOR_BYTES)));
+  constexpr int64_t lanes = sizeof...(I), item = sizeof(T);
+  int64_t i = 0;
+  for (; i + lanes <= n; i += lanes) {
+    Lanes v;
+    __builtin_memcpy(&v, in - (i + lanes - 1) * item, sizeof v);
+    v = __builtin_shufflevector(v, v, (lanes - 1 - static_cast<int64_t>(I))...);
+    __builtin_memcpy(out + i * item, &v, sizeof v);
+  }
+  for (; i < n; ++i) __builtin_memcpy(out + i * item, in - i * item, item);
+}
+template <class T>
+void reverse(char* out, const char* in, int64_t n) {
+  reverse_in<T>(out, in, n, std::make_index_sequence<MSA_VECTOR_BYTES / sizeof(T)>{});
+}
+constexpr ReverseTable reverse_table = {{nullptr, reverse<uint8_t>, reverse<uint16_t>, nullptr,
+                                         reverse<uint32_t>, nullptr, nullptr, nullptr,
+                                         reverse<uint64_t>}};
+
 template <class To, class... From>
 constexpr void add_casts(CastTable& table, Types<From...>) {
   ((table.loops[index_of<To>()][index_of<From>()] = &cast<To, From>), ...);
@@ -227,7 +238,7 @@ constexpr void add_all_casts(CastTable& table, Types<To...>, List from) {
   (add_casts<To>(table, from), ...);
 }
 
-using Common = Types<bool, uint8_t, int32_t, int64_t, f16, bf16, float, double>;
+using Common = Types<bool, uint8_t, int8_t, int32_t, int64_t, f16, bf16, float, double>;
 constexpr CastTable make_common_casts() {
   CastTable table;
   add_all_casts(table, Common{}, Common{});
@@ -241,7 +252,7 @@ constexpr CastTable make_common_casts() {
 constexpr CastTable common_casts = make_common_casts();
 
 #ifdef MSA_ISA_IS_BASE
-using Others = Join<Types<int8_t, int16_t>, Unsigned, Complexes>;
+using Others = Join<Types<int16_t>, Unsigned, Complexes>;
 using Any = Join<Common, Others>;
 constexpr CastTable make_other_casts() {
   CastTable table;

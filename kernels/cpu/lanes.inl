@@ -104,6 +104,18 @@ inline bool any_lane(M mask) {
 #endif
 }
 
+// Whether some lane is below zero.
+inline bool any_negative(V<float> x) {
+#if MSA_VECTOR_BYTES == 64
+  return _mm512_cmp_ps_mask(x, V<float>{}, _CMP_LT_OQ) != 0;
+#elif MSA_VECTOR_BYTES == 32
+  return _mm256_movemask_ps(_mm256_cmp_ps(x, V<float>{}, _CMP_LT_OQ)) != 0;
+#else
+  return any_lane(x < 0.0f);
+#endif
+}
+inline bool any_negative(V<double> x) { return any_lane(x < 0.0); }
+
 template <class T>
 inline V<T> size_of(V<T> x) {
   return x < T(0) ? -x : x;

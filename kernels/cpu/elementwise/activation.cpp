@@ -137,7 +137,7 @@ MSA_LOOPS(elu, Floats, []<class T>(const Scalar* params) {
   T scale = number<T>(params[1]);
   return [negative = number<T>(params[0]) * scale, scale,
           slope = number<T>(params[2])](V<T> x) -> V<T> {
-    if (!any_lane(x < T(0))) return x * scale;
+    if (!any_negative(x)) return x * scale;
     return x < T(0) ? negative * sleef::expm1(x * slope) : x * scale;
   };
 })
@@ -145,7 +145,7 @@ MSA_LOOPS(elu_backward, Floats, []<class T>(const Scalar* params) {
   T scale = number<T>(params[1]);
   return [negative = number<T>(params[0]) * scale, scale, slope = number<T>(params[2])](
              V<T> grad, V<T> x) -> V<T> {
-    if (!any_lane(x < T(0))) return grad * scale;
+    if (!any_negative(x)) return grad * scale;
     return x < T(0) ? grad * slope * negative * sleef::exp(x * slope) : grad * scale;
   };
 })

@@ -166,10 +166,43 @@ TensorList along(int64_t dim, const Tensor& index) {
 // A vector for each of the 0-d tensors that index_select and its kin take for one.
 Tensor as_vector(const Tensor& t) { return t.dim() ? t : alias(t, {{1}, {1}, t.offset()}); }
 
+// One long index is followed in pieces, whose offsets stay in the cache: body(the indices, their
+// plan, their part of `other`), which has the plan's sizes.
+template <class F>
+void in_pieces(const Tensor& indexed, const TensorList& indices, const Tensor& other, F&& body) {
+  constexpr int64_t kPiece = 32768;
+  const AdvancedIndex plan = plan_index(indexed, indices);
+  const int64_t n = product(plan.index_sizes);
+  Layout flat = other.layout();  // its dimensions of the index joined
+  bool one_run = plan.indexed.size() == 1 && n > kPiece;
+  for (size_t d = plan.index_at; one_run && d + 1 < plan.index_at + plan.index_sizes.size(); ++d)
+    one_run = flat.strides[d] == flat.strides[d + 1] * flat.sizes[d + 1];
+  if (!one_run || !indices[static_cast<size_t>(plan.indexed[0])].is_contiguous())
+    return body(indices, plan, other);
+  for (size_t d = 1; d < plan.index_sizes.size(); ++d) {
+    flat.sizes.erase(plan.index_at);
+    flat.strides.erase(plan.index_at);
+  }
+  TensorList piece = indices;
+  Tensor& index = piece[static_cast<size_t>(plan.indexed[0])];
+  const Tensor whole = index;
+  const int64_t start = flat.offset;
+  for (int64_t i = 0; i < n; i += kPiece) {
+    const int64_t count = std::min(kPiece, n - i);
+    index = alias(whole, {{count}, {1}, whole.offset() + i});
+    flat.sizes[plan.index_at] = count;
+    flat.offset = start + i * flat.strides[plan.index_at];
+    body(piece, plan_index(indexed, piece), alias(other, flat));
+  }
+}
+
 void read(const Tensor& input, const TensorList& indices, const Tensor& out, Negative negative) {
-  AdvancedIndex plan = plan_index(input, indices);
   if (out.numel() == 0) return;
-  copy_places(find_places(input, indices, plan, out.strides(), negative), input, out, kOther);
+  in_pieces(input, indices, out,
+            [&](const TensorList& some, const AdvancedIndex& plan, const Tensor& part) {
+              copy_places(find_places(input, some, plan, part.strides(), negative), input, part,
+                          kOther);
+            });
 }
 
 }  // namespace
@@ -196,8 +229,12 @@ void index_put(const Tensor& input, const TensorList& indices, const Tensor& val
               " cannot be broadcast to indexing result of shape ", plan.sizes);
   if (product(plan.sizes) == 0) return;
   Dims own = Dims(DimsView(source.strides()).last(sizes.size()));
-  Places p = find_places(out0, places, plan, expanded_strides(sizes, own, plan.sizes));
-  accumulate ? add_places(p, out0, source, 1) : copy_places(p, out0, source, kIndexed);
+  const Layout wide{plan.sizes, expanded_strides(sizes, own, plan.sizes), source.offset()};
+  in_pieces(out0, places, alias(source, wide),
+            [&](const TensorList& some, const AdvancedIndex& part_plan, const Tensor& part) {
+              const Places p = find_places(out0, some, part_plan, part.strides());
+              accumulate ? add_places(p, out0, part, 1) : copy_places(p, out0, part, kIndexed);
+            });
 }
 
 namespace {

@@ -106,6 +106,8 @@ void serial(const Matrix& a, const Matrix& b, const Matrix& c, Factors<T> f) {
     return vector_product<T>(a, static_cast<T*>(packed(b, room.data()).data), data_of<T>(c),
                              c.row_stride, f);
   }
+  if (c.columns == 1 && a.row_stride == 1 && c.row_stride == 1)  // its one row, turned
+    return tiles<T>(b.transposed(), a.transposed(), c.transposed(), f);
   if (rows_are_vectors(b)) return tiles<T>(a, b, c, f);
   if (c.rows == 1 && b.row_stride == 1 && a.column_stride == 1)
     return vector_product<T>(b.transposed(), data_of<T>(a), data_of<T>(c), 1, f);

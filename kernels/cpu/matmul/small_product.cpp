@@ -74,9 +74,45 @@ inline void panel(const SmallProduct<T>& p, int64_t row, int64_t column, int las
   }
 }
 
+// One row of c from a large b, which is read once and along its rows while a block of sums stays in
+// the cache.
+template <class T>
+void one_row(const SmallProduct<T>& p) {
+  constexpr int64_t kBlock = 1024;
+  alignas(64) T sums[kBlock];
+  for (int64_t column = 0; column < p.columns; column += kBlock) {
+    const int64_t n = p.columns - column < kBlock ? p.columns - column : kBlock;
+    for (int64_t j = 0; j < n; j += kLanes<T>) store_lanes(sums + j, V<T>{});
+    for (int64_t k = 0; k < p.depth; k += 4) {
+      const int64_t rows = p.depth - k < 4 ? p.depth - k : 4;
+      const T* const b = p.b + k * p.b_row + column;
+      V<T> left[4];
+      for (int64_t r = 0; r < rows; ++r) left[r] = splat(p.a[(k + r) * p.a_col]);
+      by_lanes<T>(n, [&](int64_t j, int count) {
+        V<T> sum = load_lanes(sums + j);
+        if (rows == 4 && count == kLanes<T>) {
+#pragma GCC unroll 4
+          for (int r = 0; r < 4; ++r) sum = fma(left[r], load_lanes(b + r * p.b_row + j), sum);
+        } else {
+          for (int64_t r = 0; r < rows; ++r)
+            sum = fma(left[r], load_lanes(b + r * p.b_row + j, count), sum);
+        }
+        store_lanes(sums + j, sum);
+      });
+    }
+    for (int64_t j = 0; j < n; ++j) {
+      T& to = p.c[column + j];
+      const T sum = p.alpha * sums[j];
+      to = p.beta == T(0) ? sum : sum + p.beta * to;
+    }
+  }
+}
+
 template <class T>
 void small_product(const SmallProduct<T>& p) {
   constexpr int lanes = kLanes<T>, width = kTileVecs * lanes;
+  constexpr int64_t kManyElements = 1 << 14;
+  if (p.rows == 1 && p.depth * p.columns >= kManyElements) return one_row(p);
   int64_t column = 0;
   for (; p.columns - column > lanes; column += width) {
     const int64_t left = p.columns - column;

@@ -96,7 +96,7 @@ struct Job {
 void take_converted(const Job& job, char* acc, const Slab& slab) {
   alignas(64) char scratch[kScratchBytes];
   // The direction that is dense in the input stays dense in the scratch, and long.
-  const bool across = std::abs(slab.output_step) < std::abs(slab.step);
+  const bool across = slab.outputs > 1 && std::abs(slab.output_step) < std::abs(slab.step);
   const int64_t room = kScratchBytes / job.seen_bytes, strip = std::min(slab.outputs, room / 4),
                 n = std::min(slab.n, across ? room / strip : room),
                 outputs = across ? strip : std::max<int64_t>(1, room / n);
