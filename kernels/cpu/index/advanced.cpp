@@ -36,16 +36,19 @@ template <class T>
 void add_index_offsets(std::vector<int64_t>& offsets, const Tensor& index, DimsView sizes,
                        int64_t dim, int64_t n, int64_t step, Negative negative) {
   const int64_t least = negative == Negative::FromEnd ? -n : 0;
-  std::vector<int64_t> at =
-      byte_offsets(sizes, expanded_strides(index.sizes(), index.strides(), sizes), sizeof(T));
-  const char* data = static_cast<const char*>(index.data());
-  for (size_t i = 0; i < at.size(); ++i) {
-    T v;
-    std::memcpy(&v, data + at[i], sizeof v);
+  const T* const data = index.data<T>();
+  const auto add = [&](size_t i, T v) {
     MSA_REQUIRE(v >= least && v < n, Index, "index ", static_cast<int64_t>(v),
                 " is out of bounds for dimension ", dim, " with size ", n);
     offsets[i] += (v < 0 ? v + n : v) * step;
+  };
+  if (index.is_contiguous() && index.sizes() == Dims(sizes)) {
+    for (size_t i = 0; i < offsets.size(); ++i) add(i, data[i]);
+    return;
   }
+  const Dims strides = expanded_strides(index.sizes(), index.strides(), sizes);
+  const std::vector<int64_t> at = byte_offsets(sizes, strides, 1);
+  for (size_t i = 0; i < at.size(); ++i) add(i, data[at[i]]);
 }
 
 Places find_places(const Tensor& indexed, const TensorList& indices, const AdvancedIndex& plan,
@@ -170,7 +173,7 @@ Tensor as_vector(const Tensor& t) { return t.dim() ? t : alias(t, {{1}, {1}, t.o
 // plan, their part of `other`), which has the plan's sizes.
 template <class F>
 void in_pieces(const Tensor& indexed, const TensorList& indices, const Tensor& other, F&& body) {
-  constexpr int64_t kPiece = 32768;
+  constexpr int64_t kPiece = 4096;  // offsets that the C library keeps on its heap
   const AdvancedIndex plan = plan_index(indexed, indices);
   const int64_t n = product(plan.index_sizes);
   Layout flat = other.layout();  // its dimensions of the index joined
