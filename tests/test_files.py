@@ -25,25 +25,9 @@ WAYS = [(torch, face), (face, torch), (face, face)]
 OLD = {"_use_new_zipfile_serialization": False}
 FORMATS = pytest.mark.parametrize("options", [{}, OLD], ids=["zip", "old"])
 DTYPES = [
-    "float64",
-    "float32",
-    "float16",
-    "bfloat16",
-    "complex128",
-    "complex64",
-    "int64",
-    "int32",
-    "int16",
-    "int8",
-    "uint8",
-    "bool",
-    "uint16",
-    "uint32",
-    "uint64",
-    "float8_e4m3fn",
-    "float8_e5m2",
-    "float8_e4m3fnuz",
-    "float8_e5m2fnuz",
+    *("float64", "float32", "float16", "bfloat16", "complex128", "complex64", "int64", "int32", "int16"),
+    *("int8", "uint8", "bool", "uint16", "uint32", "uint64"),
+    *("float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz"),
 ]
 
 

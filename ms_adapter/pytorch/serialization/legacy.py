@@ -69,12 +69,13 @@ class _Legacy:
 
     def read(self, unpickle):
         """The object."""
-        if self._plain() != _MAGIC_NUMBER:
+        magic = self._plain()
+        if type(magic) is not int or magic != _MAGIC_NUMBER:
             raise pickle.UnpicklingError(
                 "torch.load: Invalid magic number; the file is not one of torch.save's."
             )
         version = self._plain()
-        if version != _PROTOCOL_VERSION:
+        if type(version) is not int or version != _PROTOCOL_VERSION:
             raise RuntimeError(f"Invalid protocol version: {reprlib.repr(version)}")
         self._plain()  # about the system that wrote it: bytes are in little-endian order whatever it says
         result = unpickle(self._bounded, self._left, self._persistent_load)
@@ -82,8 +83,7 @@ class _Legacy:
         if not isinstance(keys, list):
             raise pickle.UnpicklingError("torch.load: the file lacks the list of its storages.")
         if not skipping_data():
-            for key in map(text, keys):
-                self._fill(key)
+            self._fill_all(keys)
         return result
 
     def _plain(self):
@@ -114,6 +114,14 @@ class _Legacy:
         if key not in self._views:
             self._views[key] = storage[first : first + count]
         return self._views[key]
+
+    def _fill_all(self, keys):
+        for key in map(text, keys):
+            self._fill(key)
+        if empty := self._storages.keys() - set(map(str, map(text, keys))):
+            raise RuntimeError(
+                f"torch.load: the file has no bytes for storage {min(empty)[:40]}: it is damaged."
+            )
 
     def _fill(self, key):
         if type(key) not in (str, int) or str(key) not in self._storages:

@@ -167,6 +167,8 @@ class Reader:
             if method == _STORED and packed != size:
                 raise Damaged(f"record {name[:80]} has {packed} bytes where it claims {size}")
             records.append(Record(name, method, crc, packed, size, header))
+        if place != len(directory):
+            raise Damaged(f"its directory has more than the {count} entries that it counts")
         return records
 
 
