@@ -1,4 +1,5 @@
 // The extension module ms_adapter._C: each part adds itself, types before what uses them.
+#include "bindings/autocast.h"
 #include "bindings/autograd/autograd.h"
 #include "bindings/backend.h"
 #include "bindings/call.h"
@@ -105,6 +106,7 @@ PyObject* make_module() {
   init_defaults();
   init_generator(m);
   init_autograd(m);
+  init_autocast(m);
   init_module_base(m);
   init_optim(m);
   return module.release();

@@ -4,7 +4,7 @@ from __future__ import annotations
 import re
 
 from .emit_ops import NOTE, externs, forms_of, result_type, stem
-from .load import Row
+from .load import AUTOCAST_DEVICES, Row
 from .schema import RESULTS, Param, block
 
 
@@ -91,7 +91,9 @@ def info(row: Row) -> str:
         "result_names": f"results_{row.cpp}" if row.results else "nullptr",
         "node_name": quote(row.node_name) if row.gradients else "nullptr", "ms": f"ms_{row.cpp}" if row.ms else "nullptr",
         "python_bool": str(kind == "bool").lower(), "python_float": str(kind == "double").lower(),
-        "composed": str(row.kind == "compose" and not row.gradients).lower()}
+        "composed": str(row.kind == "compose" and not row.gradients).lower(),
+        **{f"autocast_{device}": f"Autocast::{row.autocasts[device].capitalize()}"
+           for device in AUTOCAST_DEVICES if device in row.autocasts}}
     return "{" + ", ".join(f".{k} = {v}" for k, v in cells.items()) + "}"
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from .schema import RegistryError, Schema, cpp_word, parse
 
 FIELDS = {"schema", "kind", "dtype", "shape", "layout", "body", "forms", "namespace", "alias", "gradient", "node", "save",
-          "results", "doc", "ms", "opmath", "inplace", "loops", "exact_other", "sparse", "out", "refuses"}
+          "results", "doc", "ms", "opmath", "inplace", "loops", "exact_other", "sparse", "out", "refuses", "autocast"}
 KINDS = {"elementwise", "kernel", "view", "compose"}
 ONLY_FOR = {"dtype": {"elementwise", "view"}, "loops": {"elementwise"}, "exact_other": {"elementwise"},
             "refuses": {"elementwise"}, "out": {"elementwise", "kernel", "compose"},
@@ -23,6 +23,7 @@ WORDS = {"kind": KINDS, "out": {"exact", "cast", "apart"},
          "sparse": {"values", "linear", "function", "inplace", "function, inplace"}}
 DTYPE_RULES = {"promote": "Promote", "promote_float": "PromoteFloat", "compare": "Compare", "to_real": "ToReal",
                "float": "Float"}
+AUTOCAST_DEVICES, AUTOCAST_WORDS = ("cpu", "accelerator"), {"lower", "float32", "promote", "refuse"}
 GRADIENT_WORDS = {"none", "missing", "zero"}
 
 
@@ -48,6 +49,8 @@ class Row:
         like = re.fullmatch(r"like\((\w+)\)", self.shape or "")
         self.like = like and like.group(1)  # the parameter whose sizes and strides the result has
         self.gradients: dict[str, str] = self.gradient if isinstance(self.gradient, dict) else {}
+        autocast = self.autocast or {}  # device -> what autocast does with the inputs there
+        self.autocasts = autocast if isinstance(autocast, dict) else dict.fromkeys(AUTOCAST_DEVICES, autocast)
         node = "".join(word[:1].upper() + word[1:] for word in name.strip("_").split("_"))
         self.node_name = self.node or f"{node}Backward0"
 
@@ -133,6 +136,8 @@ def check_meaning(row: Row) -> None:
          f"a view's dtype is 'real' or 'complex', not '{row.dtype}'"),
         (kind == "view" and row.has("out"), "a view has no out form: it writes nothing"),
         (row.has("method") and first not in ("Tensor", "Tensor[]"), "a method needs a Tensor as its first parameter"),
+        (set(row.autocasts) - set(AUTOCAST_DEVICES) or set(row.autocasts.values()) - AUTOCAST_WORDS,
+         f"autocast is one of {sorted(AUTOCAST_WORDS)}, or a table of {sorted(AUTOCAST_DEVICES)} to them"),
         (row.results and len(row.results) != len(row.schema.results),
          f"{len(row.results or ())} result names for {len(row.schema.results)} results"),
         *((not name.isidentifier(), f"result name '{name}' is no identifier") for name in row.results or ()),

@@ -46,6 +46,10 @@ FAULTS = {
         'kind = "elementwize"\ndtype = "promote"\ngradient = {',
     ),
     "dtype 'widest' is none of": ('dtype = "promote"\ngradient = {', 'dtype = "widest"\ngradient = {'),
+    "autocast is one of": (
+        'dtype = "promote"\ngradient = {',
+        'autocast = "higher"\ndtype = "promote"\ngradient = {',
+    ),
     "unknown field ['colour']": (
         'kind = "elementwise"\ndtype = "promote"\ngradient = {',
         'kind = "elementwise"\ncolour = "red"\ndtype = "promote"\ngradient = {',

@@ -3,6 +3,8 @@
 
 #include <vector>
 
+#include "core/dispatch/autocast.h"
+
 namespace msa {
 namespace {
 
@@ -10,29 +12,36 @@ struct Stack {
   std::vector<Layer*> layers;
   size_t visible = 0;               // calls made now are seen by the layers below this index
   bool inside = false;              // an operator is running: what it calls is not outermost
+  bool autocast = false;            // it is on, and sees calls made now
   const OpInfo* entered = nullptr;  // the composed operator whose body runs next
 };
 thread_local Stack stack;
 
+void set_autocast(bool sees) {
+  stack.autocast = sees;
+  thread_state.layers_active = stack.visible > 0 || sees;
+}
+
 // Sets what calls see until the end of the scope.
 class See {
  public:
-  See(size_t visible, bool inside) : visible_(stack.visible), inside_(stack.inside) {
-    set(visible, inside);
+  See(size_t visible, bool inside, bool autocast)
+      : visible_(stack.visible), inside_(stack.inside), autocast_(stack.autocast) {
+    set(visible, inside, autocast);
   }
-  ~See() { set(visible_, inside_); }
+  ~See() { set(visible_, inside_, autocast_); }
   See(const See&) = delete;
   See& operator=(const See&) = delete;
 
  private:
-  static void set(size_t visible, bool inside) {
+  static void set(size_t visible, bool inside, bool autocast) {
     stack.entered = nullptr;
     stack.visible = visible;
     stack.inside = inside;
-    thread_state.layers_active = visible > 0;
+    set_autocast(autocast);
   }
   size_t visible_;
-  bool inside_;
+  bool inside_, autocast_;
 };
 
 bool sees(const Layer& layer, const OpInfo& op) {
@@ -52,8 +61,12 @@ void pop_layer(Layer* layer) {
   MSA_REQUIRE(stack.visible && stack.layers[stack.visible - 1] == layer, Runtime,
               "layers must be removed in the reverse order of their addition");
   stack.layers.erase(stack.layers.begin() + static_cast<int64_t>(--stack.visible));
-  thread_state.layers_active = stack.visible > 0;
+  set_autocast(stack.autocast);
 }
+
+void set_autocast_active(bool active) { set_autocast(active); }
+AutocastHidden::AutocastHidden() : before_(stack.autocast) { set_autocast(false); }
+AutocastHidden::~AutocastHidden() { set_autocast(before_); }
 
 LayerCall::LayerCall(const OpInfo& op, Form form, const Value* args, Results& results)
     : op(op),
@@ -67,12 +80,12 @@ void LayerCall::proceed() {
   size_t i = next_;
   while (i > 0 && !sees(*stack.layers[i - 1], op)) --i;
   if (i == 0) {
-    See body(op.composed ? at_call_ : 0, true);
+    See body(op.composed ? at_call_ : 0, true, op.composed && stack.autocast);
     if (op.composed) stack.entered = &op;
     boxed(op, form)(args, results);
     return;
   }
-  See below(i - 1, stack.inside);
+  See below(i - 1, stack.inside, stack.autocast);
   size_t before = std::exchange(next_, i - 1);
   try {
     stack.layers[i - 1]->call(*this);
@@ -84,6 +97,7 @@ void LayerCall::proceed() {
 }
 
 void call_layered(const OpInfo& op, Form form, const Value* args, Results& results) {
+  if (stack.autocast && autocast_call(op, form, args, results)) return;
   LayerCall(op, form, args, results).proceed();
 }
 

@@ -35,6 +35,19 @@ class Layer {
 // a layer calls itself is seen only by those below it.
 void push_layer(Layer* layer);
 void pop_layer(Layer* layer);
+// Autocast is asked before all layers, whenever they came (core/dispatch/autocast.h).
+void set_autocast_active(bool active);
+// In its scope autocast sees no call: what it has cast is not cast again.
+class AutocastHidden {
+ public:
+  AutocastHidden();
+  ~AutocastHidden();
+  AutocastHidden(const AutocastHidden&) = delete;
+  AutocastHidden& operator=(const AutocastHidden&) = delete;
+
+ private:
+  bool before_;
+};
 // What an operator does when thread_state.layers_active.
 void call_layered(const OpInfo& op, Form form, const Value* args, Results& results);
 // Whether this call is the layers' own, of the operator that they have all passed: a composed one

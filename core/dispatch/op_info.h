@@ -36,6 +36,10 @@ struct Param {
   Value default_value;
 };
 
+// What autocast does with the floating inputs: casts them to its lower precision, to float32, or to
+// the widest of them; or it refuses the call.
+enum class Autocast : uint8_t { None, Lower, Float32, Promote, Refuse };
+
 // Runs the operator itself, below the layers (autograd included).
 using Boxed = void (*)(const Value* args, Results& results);
 
@@ -55,7 +59,8 @@ struct OpInfo {
   const char* const* ms;            // MindSpore callables to try, best first; null-terminated
   bool python_bool, python_float;   // how a Scalar result is shown
   bool composed = false;            // runs other rows: layers of level Innermost see those instead
-  mutable void* face = nullptr;     // what the Python face keeps with the row
+  Autocast autocast_cpu = Autocast::None, autocast_accelerator = Autocast::None;
+  mutable void* face = nullptr;  // what the Python face keeps with the row
 };
 
 extern const OpInfo* const op_table[];  // generated

@@ -4,6 +4,9 @@
 
 namespace msa {
 
+// Stands for a parameter that only Python callers give: the layout, whether a gradient is wanted.
+inline constexpr OptInt kFaceOnly{};
+
 template <size_t N>
 class Packed {
  public:

@@ -18,6 +18,7 @@ _C.set_blas_path(_blas_path())
 _PRIVATE = {
     "ModuleBase",
     "SharedMemory",
+    "autocast",
     "autograd",
     "call_operator",
     "die_with_parent",
@@ -77,7 +78,6 @@ from ._basics import (
     init_num_threads,
     is_anomaly_check_nan_enabled,
     is_anomaly_enabled,
-    is_autocast_enabled,
     is_deterministic_algorithms_warn_only_enabled,
     is_distributed,
     is_grad_enabled,
@@ -97,14 +97,28 @@ from ._basics import (
     typename,
     use_deterministic_algorithms,
 )
+from .amp._state import (
+    OLDER_NAMES as _OLDER_NAMES,
+    autocast_decrement_nesting,
+    autocast_increment_nesting,
+    clear_autocast_cache,
+    get_autocast_dtype,
+    is_autocast_cache_enabled,
+    is_autocast_enabled,
+    set_autocast_cache_enabled,
+    set_autocast_dtype,
+    set_autocast_enabled,
+)
+from .amp.autocast_mode import autocast
+from .amp.grad_scaler import GradScaler, _amp_foreach_non_finite_check_and_unscale_, _amp_update_scale_
 from . import autograd, functional, random, storage, utils
 from .functional import *  # noqa: F403 - its __all__ is the list
 from .storage import TypedStorage
 from ._tensor_str import set_printoptions
 from . import _foreach, _tensor, _tensor_rare, _utils
 from . import nn, optim
-from . import accelerator, backends, compiler, cpu, cuda, distributed, futures, hub, jit, masked
-from . import multiprocessing, ops, overrides, serialization, signal, sparse, testing, types
+from . import accelerator, amp, backends, compiler, cpu, cuda, distributed, futures, hub, jit
+from . import masked, multiprocessing, ops, overrides, serialization, signal, sparse, testing, types
 from ._removed import eig, lstsq, matrix_rank, solve, symeig
 from ._symbolic import *  # noqa: F403 - its __all__ is the list
 from .sparse._create import (
@@ -122,7 +136,9 @@ from .sparse._create import (
 from .serialization import load, save
 from . import distributions
 
-globals().update(**storage.storage_classes(), **storage.tensor_classes(), **_foreach.FUNCTIONS)
+globals().update(
+    **_OLDER_NAMES, **storage.storage_classes(), **storage.tensor_classes(), **_foreach.FUNCTIONS
+)
 Storage = FloatStorage  # noqa: F405, F821 - the storages' default
 for _methods in (_tensor.TensorMethods, _tensor_rare.RareMethods, _SparseMethods):
     _C.install_tensor_methods(_tensor._own(_methods))

@@ -146,11 +146,6 @@ def is_anomaly_enabled():
     return _C.autograd.is_anomaly_enabled()
 
 
-def is_autocast_enabled(device_type="cuda"):
-    """False: mixed precision is not supported yet."""
-    return False
-
-
 def is_anomaly_check_nan_enabled():
     """Whether anomaly mode looks for NaN in gradients."""
     return _C.autograd.is_anomaly_check_nan_enabled()

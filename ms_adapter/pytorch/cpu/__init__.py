@@ -4,6 +4,8 @@ import contextlib
 
 import ms_adapter.pytorch as torch
 
+from . import amp
+
 __all__ = [
     "Event",
     "Stream",
