@@ -1,4 +1,4 @@
-"""Operators under autocast: the dtypes of results and gradients are the oracle's, for each lower precision."""
+"""Operators under autocast: the dtypes of results and gradients are the oracle's."""
 
 from __future__ import annotations
 

@@ -138,7 +138,9 @@ class Emitter:
     def call_boxed(self, form: str, layered: bool, result: str | None = None) -> str:
         """The slow path: the call with boxed arguments, through the layers or to the device's backend."""
         kind = result or {"function": result_type(self.row), "inplace": "Tensor", "out": "void"}[form]
-        values = ["kFaceOnly" if p.face_only else p.cpp for p in self.row.schema.params]
+        # What only Python callers give is at its default here.
+        values = ["Value()" if p.type == "layout?" else p.cpp_default() if p.face_only else p.cpp
+                  for p in self.row.schema.params]
         args = [str(layered).lower(), f"op_calls::info_{self.row.cpp}", f"Form::{form.capitalize()}", *values]
         return f"call_boxed<{kind}>({', '.join(args + (outs(self.row) if form == 'out' else []))})"
 

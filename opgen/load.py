@@ -23,7 +23,7 @@ WORDS = {"kind": KINDS, "out": {"exact", "cast", "apart"},
          "sparse": {"values", "linear", "function", "inplace", "function, inplace"}}
 DTYPE_RULES = {"promote": "Promote", "promote_float": "PromoteFloat", "compare": "Compare", "to_real": "ToReal",
                "float": "Float"}
-AUTOCAST_DEVICES, AUTOCAST_WORDS = ("cpu", "accelerator"), {"lower", "float32", "promote", "refuse"}
+AUTOCAST_DEVICES, AUTOCAST_WORDS = ("cpu", "accelerator"), {"lower", "float32", "promote", "keep", "refuse"}
 GRADIENT_WORDS = {"none", "missing", "zero"}
 
 

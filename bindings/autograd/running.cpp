@@ -82,6 +82,12 @@ PyObject* will_run_for(PyObject* const* args, Py_ssize_t n) {
   return boolean(will_run(edge_of("will_run", args[0]).node.get()));
 }
 
+// (number, reaches all leaves)
+PyObject* pass_now(PyObject* const*, Py_ssize_t) {
+  return Py_BuildValue("KO", static_cast<unsigned long long>(current_pass()),
+                       reaches_all_leaves() ? Py_True : Py_False);
+}
+
 PyObject* edge_node(PyObject* const* args, Py_ssize_t n) {
   require_args("gradient_edge_node", n, 1, 1);
   return node_object(gradient_edge(require_tensor("gradient_edge_node", args[0])).node.get());
@@ -101,6 +107,9 @@ PyMethodDef functions[] = {
                   "allow_unreachable, accumulate_grad)"),
     function<queue>("queue_callback", "queue_callback(fn): fn() when the running backward ends."),
     function<will_run_for>("will_run", "Whether the running backward reaches the tensor's node."),
+    function<pass_now>(
+        "current_pass",
+        "The running backward's number, 0 for none, and whether it is for all leaves."),
     function<edge_node>("gradient_edge_node", "The node that the tensor's gradient flows to."),
     function<increment_version>("increment_version", "increment_version(tensor)"),
     {},

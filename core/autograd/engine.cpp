@@ -131,6 +131,7 @@ class Pass {
   bool claim(std::span<const Edge> roots, std::span<const Edge> inputs);
   std::vector<Tensor> run(std::span<const Edge> roots, std::vector<Tensor>& grads,
                           size_t n_results);
+  bool selective() const { return selective_; }
 
   static thread_local Pass* innermost;
   static inline uint64_t passes = 0;
@@ -425,6 +426,10 @@ std::vector<Tensor> run_backward(std::span<const Edge> roots, std::vector<Tensor
 }
 
 Node* current_node() { return Pass::innermost ? Pass::innermost->current : nullptr; }
+
+uint64_t current_pass() { return Pass::innermost ? Pass::innermost->epoch : 0; }
+
+bool reaches_all_leaves() { return !Pass::innermost || !Pass::innermost->selective(); }
 
 bool will_run(const Node* node) {
   MSA_REQUIRE(Pass::innermost, Runtime, "no backward pass is running in this thread");

@@ -19,7 +19,10 @@ struct BackwardOptions {
 std::vector<Tensor> run_backward(std::span<const Edge> roots, std::vector<Tensor> grads,
                                  std::span<const Edge> inputs, const BackwardOptions& options);
 
-Node* current_node();             // of this thread's innermost running pass; null: none runs
+Node* current_node();  // of this thread's innermost running pass; null: none runs
+// That pass's number (0: none runs), and whether it goes on to every leaf, for no chosen inputs.
+uint64_t current_pass();
+bool reaches_all_leaves();
 bool will_run(const Node* node);  // in that pass; raises when none runs
 // Runs `callback` once when this thread's innermost pass ends; raises when none runs.
 void queue_callback(std::function<void()> callback);

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "generated/composed_product.h"
+#include "generated/ops_elementwise.h"
 #include "generated/ops_linalg.h"
 #include "generated/ops_reduce.h"
 #include "generated/ops_shape.h"
@@ -141,6 +142,10 @@ Term contracted(const Term& a, const Term& b, const auto& wanted) {
     return ops::reshape(
         wide, {product(sizes_of(shared)), product(sizes_of(rows)), product(sizes_of(columns))});
   };
+  if (inner.empty()) {
+    const Labels labels = joined({shared, left, right});
+    return {ops::mul(arranged(a, labels), arranged(b, labels)), labels};
+  }
   Tensor result = ops::bmm(as_batch(a, left, inner), as_batch(b, inner, right));
   Labels labels = joined({shared, left, right});
   return {ops::reshape(result, sizes_of(labels)), labels};

@@ -36,7 +36,7 @@ void check(std::string_view mode, const Dims& sizes, int64_t size, int64_t befor
 
 // By reflection or the edge: each element of the padded dimensions by its place in them. All at
 // once, so that a gradient adds up in the order of the result.
-Tensor mirrored_pad(const Tensor& input, const Dims& pad, std::string_view mode) {
+Tensor mirrored(const Tensor& input, const Dims& pad, std::string_view mode) {
   std::vector<int64_t> places{0};
   Dims sizes = input.sizes();
   int64_t plane = 1;
@@ -116,7 +116,13 @@ Tensor pad(const Tensor& input, const Dims& pad, std::string_view mode, OptFloat
       padded, " padded dimensions of the input ", DimsView(input.sizes()), ".");
   MSA_REQUIRE(mode == "reflect" || mode == "replicate" || mode == "circular", NotImplemented,
               "pad: Unrecognised padding mode ", mode, ".");
-  return mode == "circular" ? circular_pad(input, pad) : mirrored_pad(input, pad, mode);
+  if (mode == "circular") return circular_pad(input, pad);
+  if (mode == "reflect" && padded == 3) return mirrored(input, pad, mode);  // no row: not autocast
+  return ops::_mirrored_pad(input, pad, mode);
+}
+
+Tensor _mirrored_pad(const Tensor& input, const Dims& pad, std::string_view mode) {
+  return mirrored(input, pad, mode);
 }
 
 Tensor im2col(const Tensor& input, const Dims& kernel_size, const Dims& dilation,

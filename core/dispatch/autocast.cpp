@@ -129,7 +129,8 @@ bool autocast_call(const OpInfo& op, Form form, const Value* args, Results& resu
   const Autocast wanted = kind == DeviceKind::Cpu ? op.autocast_cpu : op.autocast_accelerator;
   if (wanted == Autocast::None) return false;
   AutocastHidden hidden;
-  if (form != Form::Function) {  // their dtype is that of what they write to
+  // The dtype of the other forms is that of what they write to.
+  if (wanted == Autocast::Keep || form != Form::Function) {
     boxed(op, form)(args, results);
     return true;
   }

@@ -37,8 +37,9 @@ struct Param {
 };
 
 // What autocast does with the floating inputs: casts them to its lower precision, to float32, or to
-// the widest of them; or it refuses the call.
-enum class Autocast : uint8_t { None, Lower, Float32, Promote, Refuse };
+// the widest of them; keeps them as they are, in what the operator is composed of too; or refuses
+// the call. None: the parts of a composed operator are asked.
+enum class Autocast : uint8_t { None, Lower, Float32, Promote, Keep, Refuse };
 
 // Runs the operator itself, below the layers (autograd included).
 using Boxed = void (*)(const Value* args, Results& results);

@@ -4,9 +4,6 @@
 
 namespace msa {
 
-// Stands for a parameter that only Python callers give: the layout, whether a gradient is wanted.
-inline constexpr OptInt kFaceOnly{};
-
 template <size_t N>
 class Packed {
  public:

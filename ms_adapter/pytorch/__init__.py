@@ -117,6 +117,7 @@ from .storage import TypedStorage
 from ._tensor_str import set_printoptions
 from . import _foreach, _tensor, _tensor_rare, _utils
 from . import nn, optim
+from .utils import checkpoint as _checkpoint
 from . import accelerator, amp, backends, compiler, cpu, cuda, distributed, futures, hub, jit
 from . import masked, multiprocessing, ops, overrides, serialization, signal, sparse, testing, types
 from ._removed import eig, lstsq, matrix_rank, solve, symeig

@@ -186,6 +186,19 @@ def custom_bwd(bwd=None, *, device_type):
     return decorate_bwd
 
 
+def _float32_on_cpu(function):
+    """For functions without a row: on the CPU autocast lets them compute in float32."""
+
+    @functools.wraps(function)
+    def decorate(*args, **kwargs):
+        if not torch.is_autocast_enabled("cpu"):
+            return function(*args, **kwargs)
+        with autocast("cpu", enabled=False):
+            return function(*_cast(args, "cpu", torch.float32), **_cast(kwargs, "cpu", torch.float32))
+
+    return decorate
+
+
 def _require_str(who, device_type):
     if not isinstance(device_type, str):
         raise ValueError(f"{who}: device_type is a str such as 'cpu', not {type(device_type).__name__}.")

@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterable
 
 import ms_adapter.pytorch as torch
+from ms_adapter.pytorch.amp.autocast_mode import _float32_on_cpu
 
 from ... import _operators
 
@@ -108,6 +109,7 @@ def _checked_samples(name, samples, batch, dims):
     return samples[: batch.size(0)]
 
 
+@_float32_on_cpu
 def _fractional_max_pool(input, kernel_size, output_size, output_ratio, return_indices, samples, dims):
     name = f"fractional_max_pool{dims}d"
     if output_size is None and output_ratio is None:

@@ -1,6 +1,7 @@
 """Connectionist temporal classification: label sequences against all their alignments, step by step."""
 
 import ms_adapter.pytorch as torch
+from ms_adapter.pytorch.amp.autocast_mode import _float32_on_cpu
 
 from .._reduction import get_enum as _get_enum
 
@@ -52,6 +53,7 @@ def _log_likelihood(log_probs, labels, input_lengths, target_lengths, blank):
     return torch.cat([last, before], 1).logsumexp(1)
 
 
+@_float32_on_cpu
 def ctc_loss(
     log_probs, targets, input_lengths, target_lengths, blank=0, reduction="mean", zero_infinity=False
 ):
