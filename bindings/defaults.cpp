@@ -65,7 +65,7 @@ PyObject* set_threads(const Arguments& given) {
   PyObject* n;
   take_arguments("set_num_threads", given, {"int"}, &n);
   int64_t threads;
-  MSA_REQUIRE(n && to_int(n, threads), Type, "set_num_threads expects an int, but got ",
+  MSA_REQUIRE(n && to_int(n, threads), Runtime, "set_num_threads expects an int, but got ",
               n ? Py_TYPE(n)->tp_name : "nothing");
   MSA_REQUIRE(threads > 0, Runtime, "set_num_threads expects a positive integer, not ", threads);
   cpu::set_num_threads(static_cast<int>(threads));

@@ -38,8 +38,8 @@ def outcome(face: Face, fn: Callable, process: Callable, sample: Any, lower: str
     dtypes = [face.dtype_name(t.dtype) for t in outs]
     if not grad:
         return dtypes, []
-    roots = [t for t in tensors(process(result), face) if t.requires_grad and t.dtype.is_floating_point]
     try:
+        roots = [t for t in tensors(process(result), face) if t.requires_grad and t.dtype.is_floating_point]
         sum(t.sum() for t in roots).backward()
     except Exception:
         return dtypes, None

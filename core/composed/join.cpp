@@ -216,8 +216,9 @@ Tensor triangle_places(const char* op, bool lower, int64_t row, int64_t col, int
     columns += n;
   }
   const DType wanted = dtype.value_or(DType::I64);
-  const bool here = wanted == DType::I64 && device.value_or(Device{}).is_cpu();
-  return here ? places : ops::_to_copy(places, wanted, device, MemoryFormat::Contiguous);
+  const Device where = device.value_or(default_device());
+  const bool here = wanted == DType::I64 && where.is_cpu();
+  return here ? places : ops::_to_copy(places, wanted, where, MemoryFormat::Contiguous);
 }
 }  // namespace
 

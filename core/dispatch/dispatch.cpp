@@ -9,7 +9,7 @@ namespace msa {
 constinit thread_local ThreadState thread_state;
 
 namespace {
-Device default_device_;
+thread_local Device default_device_;
 }
 
 Device default_device() { return default_device_; }

@@ -50,7 +50,7 @@ legacy_contiguous_format = contiguous_format  # noqa: F821 - of _C
 # ---- Python parts ----------------------------------------------------------------------------------
 from . import version
 from .version import __version__
-from . import __future__
+from . import __future__, __config__
 from .autograd.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
 from ._assertions import (
     _assert,
@@ -67,18 +67,14 @@ from ._basics import (
     AcceleratorError,
     FatalError,
     JITException,
-    are_deterministic_algorithms_enabled,
     compile,
     compiled_with_cxx11_abi,
-    get_deterministic_debug_mode,
     get_device_module,
     get_file_path,
-    get_float32_matmul_precision,
     get_num_interop_threads,
     init_num_threads,
     is_anomaly_check_nan_enabled,
     is_anomaly_enabled,
-    is_deterministic_algorithms_warn_only_enabled,
     is_distributed,
     is_grad_enabled,
     is_inference_mode_enabled,
@@ -88,13 +84,19 @@ from ._basics import (
     is_warn_always_enabled,
     set_anomaly_enabled,
     set_default_tensor_type,
-    set_deterministic_debug_mode,
-    set_float32_matmul_precision,
     set_flush_denormal,
     set_num_interop_threads,
     set_warn_always,
     thread_safe_generator,
     typename,
+)
+from ._settings import (
+    are_deterministic_algorithms_enabled,
+    get_deterministic_debug_mode,
+    get_float32_matmul_precision,
+    is_deterministic_algorithms_warn_only_enabled,
+    set_deterministic_debug_mode,
+    set_float32_matmul_precision,
     use_deterministic_algorithms,
 )
 from .amp._state import (

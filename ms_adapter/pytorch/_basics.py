@@ -9,6 +9,7 @@ from ms_adapter import _C
 from . import storage as _storage
 
 _said_compile = _warn_always = False
+_interop_threads = 1
 
 
 def is_tensor(obj, /):
@@ -35,33 +36,6 @@ def set_default_tensor_type(t, /):
     torch.set_default_dtype(_storage.dtype_of_type_name(t) if isinstance(t, str) else t.dtype)
 
 
-def use_deterministic_algorithms(mode, *, warn_only=False):
-    """Accepted: the CPU kernels are deterministic anyway."""
-
-
-def are_deterministic_algorithms_enabled():
-    """Whether only deterministic kernels run: always so on the CPU."""
-    return True
-
-
-def is_deterministic_algorithms_warn_only_enabled():
-    """False: nothing nondeterministic would run."""
-    return False
-
-
-def set_float32_matmul_precision(precision):
-    """ "highest", "high" or "medium"; float32 products are exact float32 here in any case."""
-    if precision not in ("highest", "high", "medium"):
-        raise ValueError(
-            f"Invalid float32 matmul precision {precision!r}: one of 'highest', 'high', 'medium'."
-        )
-
-
-def get_float32_matmul_precision():
-    """ "highest": float32 products are exact float32."""
-    return "highest"
-
-
 def compile(model=None, **options):
     """``model`` itself: compiling is not supported yet, which is said once; everything runs eagerly."""
     global _said_compile
@@ -69,19 +43,6 @@ def compile(model=None, **options):
         _said_compile = True
         warnings.warn("torch.compile: ms_adapter runs the model eagerly; results are the same.", stacklevel=2)
     return (lambda function: function) if model is None else model
-
-
-def get_deterministic_debug_mode():
-    """0: nothing nondeterministic would run, so nothing is reported."""
-    return 0
-
-
-def set_deterministic_debug_mode(debug_mode):
-    """Accepted ("default", "warn", "error" or 0, 1, 2): the CPU kernels are deterministic anyway."""
-    if debug_mode not in ("default", "warn", "error", 0, 1, 2):
-        raise RuntimeError(
-            f"set_deterministic_debug_mode: expected default, warn, error or 0, 1, 2, but got {debug_mode!r}."
-        )
 
 
 def is_warn_always_enabled():
@@ -111,14 +72,16 @@ def set_flush_denormal(mode, /):
 
 
 def get_num_interop_threads():
-    """1: operators run one after another."""
-    return 1
+    """What was set, 1 at first: operators run one after another in any case."""
+    return _interop_threads
 
 
 def set_num_interop_threads(n, /):
     """Accepted for at least one thread: operators run one after another in any case."""
+    global _interop_threads
     if n <= 0:
         raise RuntimeError(f"set_num_interop_threads: expected a positive number of threads, got {n}.")
+    _interop_threads = n
 
 
 def is_distributed(input):

@@ -1,11 +1,18 @@
 """torch.backends.cudnn: not here; its switches are kept as they are set."""
 
-import contextlib
+from ._switches import switches
 
-enabled = False
-deterministic = False
-benchmark = False
-allow_tf32 = True
+set_flags, flags = switches(
+    __name__,
+    {"enabled": False, "benchmark": False, "deterministic": False, "allow_tf32": True},
+    enabled=True,
+    benchmark=False,
+    benchmark_limit=None,
+    deterministic=False,
+    allow_tf32=True,
+    fp32_precision="none",
+    depthwise_kernel="auto",
+)
 
 
 def is_available():
@@ -18,14 +25,6 @@ def version():
     return
 
 
-@contextlib.contextmanager
-def flags(
-    enabled=False,
-    benchmark=False,
-    benchmark_limit=10,
-    deterministic=False,
-    allow_tf32=True,
-    fp32_precision="none",
-):
-    """The switches for a block; they act on nothing here."""
-    yield
+def is_acceptable(tensor):
+    """False: cuDNN computes on no tensor here."""
+    return False

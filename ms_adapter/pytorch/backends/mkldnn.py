@@ -1,10 +1,30 @@
-"""torch.backends.mkldnn: oneDNN, which large convolutions and products use."""
+"""torch.backends.mkldnn: oneDNN, which large convolutions and products use; the core chooses by size."""
 
-import contextlib
+from ._switches import switches
 
-enabled = True
-deterministic = False
-allow_tf32 = False
+VERBOSE_OFF, VERBOSE_ON, VERBOSE_ON_CREATION = 0, 1, 2
+
+set_flags, flags = switches(
+    __name__,
+    {"enabled": False, "deterministic": False, "allow_tf32": True},
+    enabled=True,
+    deterministic=False,
+    allow_tf32=None,
+    fp32_precision="none",
+)
+
+
+class verbose:
+    """A block in which oneDNN would report what it runs; it stays silent here."""
+
+    def __init__(self, level):
+        self.level = level
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc_info):
+        return False
 
 
 def is_available():
@@ -12,7 +32,6 @@ def is_available():
     return True
 
 
-@contextlib.contextmanager
-def flags(enabled=True, deterministic=False, allow_tf32=True, fp32_precision="none"):
-    """Accepted; the core chooses by size whether oneDNN computes."""
-    yield
+def is_acl_available():
+    """False: Arm's library is not built in."""
+    return False

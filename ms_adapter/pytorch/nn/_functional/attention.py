@@ -184,8 +184,9 @@ def multi_head_attention_forward(
 def _attend_with_weights(q, k, v, mask, dropout_p, is_causal, batch, num_heads):
     """The output (L, N, E) and the weights (N, heads, L, S)."""
     scaled = q * math.sqrt(1.0 / float(q.size(-1)))
-    scores = torch.bmm(scaled, k.transpose(-2, -1))
-    weights = (scores if mask is None else scores + mask).softmax(-1)
+    keys = k.transpose(-2, -1)
+    scores = torch.bmm(scaled, keys) if mask is None else torch.baddbmm(mask, scaled, keys)
+    weights = scores.softmax(-1)
     if dropout_p > 0.0:
         weights = torch.nn.functional.dropout(weights, p=dropout_p)
     output = torch.bmm(weights, v).transpose(0, 1)

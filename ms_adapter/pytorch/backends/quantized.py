@@ -1,0 +1,4 @@
+"""torch.backends.quantized: engines of quantized operators; there are none here."""
+
+engine = "none"
+supported_engines = ["none"]
