@@ -14,6 +14,7 @@
 #include "bindings/tensor/methods.h"
 #include "bindings/tensor/numpy.h"
 #include "bindings/tensor/storage.h"
+#include "bindings/timeline.h"
 #include "bindings/torch_function.h"
 #include "bindings/types/types.h"
 #include "core/base/lock.h"
@@ -107,6 +108,7 @@ PyObject* make_module() {
   init_generator(m);
   init_autograd(m);
   init_autocast(m);
+  init_timeline(m);
   init_module_base(m);
   init_optim(m);
   return module.release();

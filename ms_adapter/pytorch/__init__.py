@@ -31,6 +31,7 @@ _PRIVATE = {
     "set_blas_path",
     "set_global_module_hooks",
     "set_parameter_type",
+    "timeline",
 }
 for _name in dir(_C):
     if _name[0] != "_" and _name not in _PRIVATE:
@@ -121,7 +122,8 @@ from . import _foreach, _tensor, _tensor_rare, _utils
 from . import nn, optim
 from .utils import checkpoint as _checkpoint
 from . import accelerator, amp, backends, compiler, cpu, cuda, distributed, futures, hub, jit
-from . import masked, multiprocessing, ops, overrides, serialization, signal, sparse, testing, types
+from . import masked, multiprocessing, ops, overrides, profiler, serialization, signal, sparse
+from . import testing, types
 from ._removed import eig, lstsq, matrix_rank, solve, symeig
 from ._symbolic import *  # noqa: F403 - its __all__ is the list
 from .sparse._create import (

@@ -206,6 +206,9 @@ class Measurement:
         if self.has_warnings:
             spread = self.iqr / self.median
             lines.append(f"  WARNING: Interquartile range is {spread * 100:.1f}% of the median measurement.")
-            loudly, quietly = "suggests significant environmental influence", "could indicate system fluctuation"
+            loudly, quietly = (
+                "suggests significant environmental influence",
+                "could indicate system fluctuation",
+            )
             lines.append(f"           This {loudly if spread > _WARNS_LOUDLY else quietly}.")
         return "\n".join(lines)
