@@ -64,7 +64,7 @@ def test_merge_and_helpers(nearly):
             b.ordered_unique([3, 1, 3]),
         )
 
-    nearly(scenario)
+    nearly(scenario, 1e-6)
 
 
 @pytest.mark.parametrize("trims", [False, True])

@@ -33,7 +33,7 @@ def test_operators_and_blocks():
             y.sum().backward()
             _ = t.profiler.record_function("decorated")(t.tanh)(x.detach())
         rows = {row.key: row for row in prof.key_averages()}
-        for name in ("aten::exp", "aten::sum", "aten::tanh", "block", "decorated", "aten::matmul"):
+        for name in ("aten::exp", "aten::sum", "aten::tanh", "block", "decorated"):
             assert rows[name].count == 1, name
         assert rows["aten::mul"].count >= 1  # the gradient of exp
         block = next(event for event in prof.events() if event.name == "block")

@@ -53,7 +53,8 @@ class FunctionEvent(_Times):
     count = 1
 
     def __init__(self, id, name, start_us, end_us, is_user_annotation=False):
-        self.id, self.name, self.key = id, name, name
+        self.id, self.name = id, name
+        self.key = "ProfilerStep*" if name.startswith("ProfilerStep#") else name
         self.time_range = Interval(start_us, end_us)
         self.is_user_annotation = is_user_annotation
         self.cpu_parent, self.cpu_children = None, []

@@ -140,6 +140,8 @@ class cuFFTPlanCacheManager:
     """CUDA's plans of Fourier transforms: asking for them raises."""
 
     def __getattr__(self, name):
+        if name.startswith("__"):  # Python's own questions
+            raise AttributeError(name)
         raise RuntimeError(f"torch.backends.cuda.cufft_plan_cache.{name}: no CUDA device is available.")
 
     def __getitem__(self, device):

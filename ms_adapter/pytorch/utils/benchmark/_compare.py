@@ -43,7 +43,7 @@ class _Column:
             pairs = zip(found, before, strict=True)
             self.decimals = min(max(cell.significant_figures - digits, 0) for cell, digits in pairs)
         self.number_width = max(before) + self.decimals + (1 if self.decimals else 0)
-        self.spread_width = 7 if shows_spread else 0
+        self.spread_width = 7 if shows_spread and any(cell.has_warnings for cell in found) else 0
         self.width = max(len(self.name), *(len(self.text(i)) for i in range(len(cells))), 0)
 
     def text(self, i):
@@ -83,8 +83,14 @@ class _Table:
         ]
 
     def _row_names(self):
-        shows_env = any(env for _, env, _ in self.rows)
-        return [f"{f'({env or str()})  ' if shows_env else ''}{name}" for _, env, name in self.rows]
+        """The rows' names, behind that of their environment where another one begins."""
+        width = max(len(env or "") for _, env, _ in self.rows) + 4
+        texts, before = [], None
+        for threads, env, name in self.rows:
+            begins = env and (threads, env) != before
+            texts.append(f"{f'({env})' if begins else '':>{width}}  {name}")
+            before = threads, env
+        return texts
 
     def _best(self, i, column):
         cells = column.cells
@@ -100,7 +106,7 @@ class _Table:
 
     def render(self):
         """The table as lines."""
-        names = [f"      {name}" for name in self._row_names()]
+        names = self._row_names()
         first = max(map(len, names))
         head = "  |  ".join([" " * first, *(column.name.center(column.width) for column in self.columns)])
         label = f" {self.label} " if self.label else ""
@@ -125,11 +131,12 @@ class Compare:
 
     >>> from ms_adapter.pytorch.utils.benchmark import Compare, Measurement, TaskSpec
     >>> tasks = [TaskSpec("f()", "pass", label="speed", sub_label="f", description=d) for d in ("old", "new")]
-    >>> print(Compare([Measurement(1, [t], task) for t, task in zip((2e-3, 1e-3), tasks)]))
-    [---------- speed ---------]
-             |   old  |   new
-    1 threads: -----------------
-          f  |   2.0  |   1.0
+    >>> times = [Measurement(1, [t], task) for t, task in zip((2e-3, 1e-3), tasks)]
+    >>> print(Compare(times))  # doctest: +NORMALIZE_WHITESPACE
+    [------- speed -------]
+             |  old  |  new
+    1 threads: ------------
+          f  |  2.0  |  1.0
     <BLANKLINE>
     Times are in milliseconds (ms).
     <BLANKLINE>
