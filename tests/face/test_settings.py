@@ -130,12 +130,9 @@ def test_switches_of_libraries(both):
         names = ("enabled", "benchmark", "benchmark_limit", "deterministic", "allow_tf32")
         look = lambda: out.append([getattr(b.cudnn, name) for name in names])
         look()
-        b.cudnn.benchmark, b.cudnn.deterministic = True, True
-        look()
-        with b.cudnn.flags(enabled=False):
+        with b.cudnn.flags(enabled=False, deterministic=True):
             look()
         look()
-        b.cudnn.benchmark, b.cudnn.deterministic = False, False
         out += [b.cudnn.is_available(), b.cudnn.version(), b.cudnn.is_acceptable(t.ones(1))]
         with b.mkldnn.flags(enabled=False):
             out.append(b.mkldnn.enabled)
@@ -156,6 +153,17 @@ def test_switches_of_libraries(both):
         return out
 
     both(scenario)
+
+
+def test_switches_may_be_assigned():
+    """PyTorch refuses that once its testing package is imported, so this is ours alone."""
+    cudnn = face.backends.cudnn
+    cudnn.benchmark = True
+    with cudnn.flags(benchmark=False):
+        assert cudnn.benchmark is False
+    assert cudnn.set_flags(_benchmark=False)[1] is True and cudnn.benchmark is False
+    with pytest.raises(TypeError):
+        cudnn.set_flags(other=1)
 
 
 def test_threads(both):
