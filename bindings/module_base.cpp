@@ -9,10 +9,20 @@ namespace msa::py {
 
 namespace {
 
+constexpr size_t kHookDicts = 4;  // a module's own dictionaries that change what a call does
+
+// What a module's __dict__ says of its calls, good while that has not changed (borrowed from it).
+struct CallFacts {
+  uint64_t version;  // 0: none yet
+  PyObject* hooks[kHookDicts];
+  bool own_forward;  // the instance has one that is not its class's
+};
+
 struct ModuleObject {
   PyObject_HEAD PyObject* dict;
   PyObject* weakrefs;
   vectorcallfunc vectorcall;
+  CallFacts facts;
 };
 
 ModuleObject* object_of(PyObject* o) { return reinterpret_cast<ModuleObject*>(o); }
@@ -20,7 +30,7 @@ ModuleObject* object_of(PyObject* o) { return reinterpret_cast<ModuleObject*>(o)
 struct Names {
   PyObject *forward, *hooked_call, *compiled, *getattr, *getattribute;
   PyObject* registries[3];  // where members are registered, in the order they are searched
-  PyObject* hooks[4];       // a module's own dictionaries that change what a call does
+  PyObject* hooks[kHookDicts];
 } names;
 
 std::vector<PyObject*> global_hooks;  // the dictionaries of hooks on all modules
@@ -70,17 +80,43 @@ PyObject* getattr_method(PyObject* self, PyObject* name) {
 // --- the call
 // ---------------------------------------------------------------------------------------
 
-bool empty_dict(PyObject* d) { return d && PyDict_Check(d) && PyDict_GET_SIZE(d) == 0; }
+// A number that changes with the dictionary; 0 where Python keeps none.
+uint64_t version_of([[maybe_unused]] PyObject* dict) {
+#if PY_VERSION_HEX < 0x030D0000
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"  // since 3.12; gone with 3.13
+  return reinterpret_cast<PyDictObject*>(dict)->ma_version_tag;
+#pragma GCC diagnostic pop
+#else
+  return 0;
+#endif
+}
 
-// Whether a call is nothing but forward().
+// False when the module is no usual one: compiled, or without the dictionaries of hooks.
+bool learn_facts(ModuleObject* o) {
+  CallFacts& facts = o->facts;
+  facts.version = 0;
+  for (size_t i = 0; i < kHookDicts; ++i) {
+    facts.hooks[i] = PyDict_GetItemWithError(o->dict, names.hooks[i]);
+    if (!facts.hooks[i] || !PyDict_Check(facts.hooks[i])) return false;
+  }
+  PyObject* compiled = PyDict_GetItemWithError(o->dict, names.compiled);
+  if (compiled && compiled != Py_None) return false;
+  facts.own_forward = PyDict_GetItemWithError(o->dict, names.forward) != nullptr;
+  facts.version = version_of(o->dict);
+  return true;
+}
+
+// Whether a call is nothing but forward(); then the facts hold.
 bool plain(ModuleObject* o) {
   if (!o->dict) return false;
   for (PyObject* hooks : global_hooks)
     if (PyDict_GET_SIZE(hooks) != 0) return false;
-  for (PyObject* key : names.hooks)
-    if (!empty_dict(PyDict_GetItemWithError(o->dict, key))) return false;
-  PyObject* compiled = PyDict_GetItemWithError(o->dict, names.compiled);
-  return !compiled || compiled == Py_None;
+  const uint64_t version = version_of(o->dict);
+  if ((version == 0 || o->facts.version != version) && !learn_facts(o)) return false;
+  for (PyObject* hooks : o->facts.hooks)
+    if (PyDict_GET_SIZE(hooks) != 0) return false;
+  return true;
 }
 
 // function(self, *args): with room before the arguments self is put there for the time of the call.
@@ -113,8 +149,7 @@ PyObject* run(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kw
   ModuleObject* o = object_of(self);
   if (!plain(o)) return call_attribute(self, names.hooked_call, args, nargsf, kwnames);
   PyObject* forward = _PyType_Lookup(Py_TYPE(self), names.forward);
-  bool own = PyDict_GetItemWithError(o->dict, names.forward) != nullptr;
-  if (own || !forward || !PyFunction_Check(forward))
+  if (o->facts.own_forward || !forward || !PyFunction_Check(forward))
     return call_attribute(self, names.forward, args, nargsf, kwnames);
   Owned keep = Owned::borrow(forward);
   return call_with_self(forward, self, args, nargsf, kwnames);

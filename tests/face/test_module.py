@@ -404,3 +404,39 @@ def test_init_more(both):
         return made
 
     both(scenario)
+
+
+def test_what_changes_between_calls(both):
+    """A call heeds hooks, forward and __dict__ as they are now, not as an earlier call found them."""
+
+    def scenario(t):
+        class Through(t.nn.Module):
+            def forward(self, x):
+                return x
+
+        module, trace = Through(), []
+
+        def call():
+            trace.append(module(t.ones(1)).item())
+
+        call()
+        handle = module.register_forward_hook(lambda m, args, result: result + 1)
+        call()
+        handle.remove()
+        call()
+        module._forward_pre_hooks = type(module._forward_pre_hooks)()
+        module.register_forward_pre_hook(lambda m, args: (args[0] * 5,))
+        call()
+        module._forward_pre_hooks.clear()
+        module.forward = lambda x: x * 7
+        call()
+        del module.forward
+        call()
+        module.__dict__ = {**module.__dict__, "forward": lambda x: x * 9}
+        call()
+        Through.forward = lambda self, x: x * 11
+        del module.forward
+        call()
+        return trace
+
+    both(scenario)
