@@ -4,7 +4,10 @@ import warnings
 
 import ms_adapter.pytorch as torch
 
+from . import graph_settings
+from ._utils import draw_seed
 from ._utils.fetch import create_fetcher
+from .datapipes.datapipe import IterDataPipe, MapDataPipe
 
 
 class _BaseDataLoaderIter:
@@ -12,6 +15,7 @@ class _BaseDataLoaderIter:
 
     def __init__(self, loader):
         self._dataset = loader.dataset
+        self._shared_seed = self._seed_pipes(loader)
         self._is_stream = loader._is_stream
         self._promised = loader._length_of_stream  # to warn of a stream that gives more
         self._auto_collation = loader._auto_collation
@@ -39,7 +43,16 @@ class _BaseDataLoaderIter:
                 stacklevel=4,
             )
 
+    def _seed_pipes(self, loader):
+        """Seed a datapipe's random steps; all workers get the seed that is returned."""
+        if not isinstance(self._dataset, IterDataPipe):
+            return None
+        seed = draw_seed(loader.generator)
+        seed_pipes(self._dataset, seed)
+        return seed
+
     def _reset(self, loader, first_iter=False):
+        self._shared_seed = self._seed_pipes(loader)
         self._sampler_iter = iter(self._index_sampler)
         self._num_yielded = 0
         self._promised = loader._length_of_stream
@@ -84,6 +97,7 @@ class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):
 
     def __init__(self, loader):
         super().__init__(loader)
+        share_pipes(self._dataset, 1, 0)
         self._fetcher = create_fetcher(
             self._is_stream, self._dataset, self._auto_collation, self._collate_fn, self._drop_last
         )
@@ -92,6 +106,18 @@ class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):
         return self._fetcher.fetch(self._next_index())
 
 
-def draw_seed(generator):
-    """A number of 64 bits, drawn as PyTorch draws the seeds of its workers."""
-    return torch.empty((), dtype=torch.int64).random_(generator=generator).item()
+def seed_pipes(dataset, seed):
+    """Seed the random steps of a datapipe; other datasets have none."""
+    if isinstance(dataset, IterDataPipe):
+        generator = torch.Generator()
+        generator.manual_seed(seed)
+        graph_settings.apply_random_seed(dataset, generator)
+
+
+def share_pipes(dataset, workers, worker_id):
+    """Give a datapipe its share among this process's workers and those of a group of processes."""
+    if isinstance(dataset, (IterDataPipe, MapDataPipe)):
+        group = torch.distributed
+        grouped = group.is_available() and group.is_initialized()
+        processes, rank = (group.get_world_size(), group.get_rank()) if grouped else (1, 0)
+        graph_settings.apply_sharding(dataset, workers * processes, worker_id * processes + rank)

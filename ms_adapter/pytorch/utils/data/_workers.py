@@ -150,7 +150,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
             base_seed=self._base_seed,
             init_fn=loader.worker_init_fn,
             num_workers=self._num_workers,
-            shared_seed=None,
+            shared_seed=self._shared_seed,
             dies_with_parent=method != "forkserver" and threading.current_thread() is threading.main_thread(),
         )
         if method == "fork":
@@ -187,7 +187,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
     def _resume_workers(self):
         """Tell the workers that a new pass begins; what they still send of the last one is dropped."""
         for each in self._workers:
-            each.send(worker.RESUME, None)
+            each.send(worker.RESUME, self._shared_seed)
         for each in self._workers:
             while self._answer_of([each])[1] != worker.RESUMED:
                 pass

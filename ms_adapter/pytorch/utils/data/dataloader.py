@@ -6,11 +6,13 @@ import warnings
 
 import ms_adapter.pytorch as torch
 
+from . import graph_settings
 from ._iterators import _BaseDataLoaderIter, _SingleProcessDataLoaderIter  # noqa: F401 - libraries look here
 from ._utils.collate import default_collate, default_convert
 from ._utils.fetch import create_fetcher
 from ._utils.worker import get_worker_info
 from ._workers import _MultiProcessingDataLoaderIter
+from .datapipes.datapipe import IterDataPipe
 from .dataset import IterableDataset
 from .sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler
 
@@ -88,6 +90,8 @@ class DataLoader:
         in_order=True,
     ):
         _check_workers(num_workers, timeout, prefetch_factor, persistent_workers)
+        if isinstance(dataset, IterDataPipe):
+            dataset, shuffle = graph_settings.apply_shuffle_settings(dataset, shuffle), None
         self.dataset = dataset
         self.num_workers = num_workers
         self.prefetch_factor = 2 if num_workers > 0 and prefetch_factor is None else prefetch_factor

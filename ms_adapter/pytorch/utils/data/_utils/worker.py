@@ -12,6 +12,7 @@ from typing import Any
 import ms_adapter.pytorch as torch
 from ms_adapter import _C
 
+from .. import _iterators
 from . import batches
 from .channel import Channel
 from .fetch import create_fetcher
@@ -179,8 +180,10 @@ def _begin(setup, worker_id):
     """Seed, announce ourselves, call the user's function; returns (fetcher, failure)."""
     global _worker_info
     seed = _seed_everything(setup.base_seed, worker_id)
+    _iterators.seed_pipes(setup.dataset, setup.shared_seed)
     _worker_info = WorkerInfo(worker_id, setup.num_workers, seed, setup.dataset)
     try:
+        _iterators.share_pipes(setup.dataset, setup.num_workers, worker_id)
         if setup.init_fn is not None:
             setup.init_fn(worker_id)
         return setup.fetcher(), None
@@ -204,6 +207,7 @@ def _answer_tasks(connection, setup, worker_id):
     while True:
         number, index = connection.next_task()
         if number == RESUME:
+            _iterators.seed_pipes(setup.dataset, index)
             ended, fetcher = False, setup.fetcher()
             answer = RESUMED, None
         elif ended:

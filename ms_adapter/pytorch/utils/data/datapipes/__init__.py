@@ -1,0 +1,3 @@
+"""Datapipes: data sets built by chaining small steps."""
+
+from . import datapipe, iter, map, utils

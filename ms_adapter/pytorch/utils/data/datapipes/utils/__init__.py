@@ -1,0 +1,3 @@
+"""Helpers of datapipes."""
+
+from . import common
