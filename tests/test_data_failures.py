@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import threading
 import time
 from pathlib import Path
 
@@ -101,6 +102,20 @@ def test_a_dataset_that_spawn_cannot_pickle():
     loader = data.DataLoader(Doing(lambda: 0), num_workers=2, multiprocessing_context="spawn")
     with pytest.warns(UserWarning, match="pickles the dataset"), pytest.raises(Exception, match="pickle"):
         iter(loader)
+
+
+def test_no_depth_of_prefetching_is_an_error_not_an_empty_pass():
+    with pytest.raises(AssertionError, match="prefetch_factor must be greater than 0"):
+        iter(data.DataLoader(range(3), num_workers=1, prefetch_factor=0))
+
+
+def test_a_loader_in_a_thread():
+    found = []
+    loader = data.DataLoader(torch.arange(6), 2, num_workers=2)
+    thread = threading.Thread(target=lambda: found.extend(batch.tolist() for batch in loader))
+    thread.start()
+    thread.join(60)
+    assert found == [[0, 1], [2, 3], [4, 5]]
 
 
 def test_a_result_with_history_is_refused():

@@ -126,6 +126,7 @@ def test_errors(both):
             lambda: loader(range(3), prefetch_factor=2),
             lambda: loader(range(3), num_workers=1, prefetch_factor=-1),
             lambda: loader(range(3), persistent_workers=True),
+            lambda: iter(loader(range(3), timeout=1)),
             lambda: loader(range(3), timeout=-1),
             lambda: loader(range(3), multiprocessing_context="fork"),
             lambda: loader(range(3), num_workers=1, multiprocessing_context="thread"),
@@ -154,5 +155,69 @@ def test_stream(both):
             loader(Stream(), None),
         ]
         return [[listed(batch) for batch in kind] for kind in kinds]
+
+    both(scenario)
+
+
+def test_collate_with_own_types(both):
+    class Box:
+        def __init__(self, value):
+            self.value = value
+
+    class Marked(str):
+        pass
+
+    def join(batch, *, collate_fn_map=None):
+        return "+".join(str(getattr(item, "value", item)) for item in batch)
+
+    def scenario(t):
+        collate = t.utils.data._utils.collate
+        functions = {Box: join, **collate.default_collate_fn_map}
+        batch = [{"box": Box(1), "x": (1, [2.0])}, {"box": Box(2), "x": (3, [4.0])}]
+        collate.default_collate_fn_map[Marked] = join
+        try:
+            registered = listed(t.utils.data.default_collate([Marked("a"), Marked("b")]))
+        finally:
+            del collate.default_collate_fn_map[Marked]
+        return (
+            listed(collate.collate(batch, collate_fn_map=functions)),
+            registered,
+            attempt(lambda: t.utils.data.default_collate(batch)),
+            attempt(lambda: collate.collate([Box(1)])),
+        )
+
+    both(scenario)
+
+
+def test_stacked_datasets(both):
+    class Counting:
+        calls = 0
+
+        def __len__(self):
+            return 5
+
+        def __getitem__(self, index):
+            return -index
+
+        def __getitems__(self, indices):
+            Counting.calls += 1
+            return [index * 10 for index in indices]
+
+    class Short(Counting):
+        def __getitems__(self, indices):
+            return [0]
+
+    def scenario(t):
+        stack, load = t.utils.data.StackDataset, t.utils.data.DataLoader
+        Counting.calls = 0
+        x = t.arange(5)
+        return (
+            [listed(batch) for batch in load(stack(x, Counting()), 3)],
+            [listed(batch) for batch in load(stack(a=Counting(), b=x), 3)],
+            stack(Counting(), x)[2][0],
+            Counting.calls,
+            attempt(lambda: list(load(stack(Short()), 3))),
+            [attempt(lambda: stack()), attempt(lambda: stack(x, a=x)), attempt(lambda: stack(x, x[:2]))],
+        )
 
     both(scenario)

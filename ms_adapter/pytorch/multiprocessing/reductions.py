@@ -51,7 +51,7 @@ def describe(tensor):
 def rebuild_tensor(is_parameter, storage, description):
     """The tensor that :func:`describe` described."""
     dtype, offset, size, stride, requires_grad, is_conj = description
-    tensor = torch.empty((0,), dtype=dtype).set_(storage, offset, size, stride)
+    tensor = torch.empty((0,), dtype=dtype, device="cpu").set_(storage, offset, size, stride)
     return _finished(is_parameter, tensor.conj() if is_conj else tensor, requires_grad)
 
 

@@ -97,6 +97,10 @@ class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):
 
     def __init__(self, loader):
         super().__init__(loader)
+        if loader.timeout != 0:
+            raise AssertionError(
+                f"timeout={loader.timeout} needs num_workers > 0: it is for waiting on workers"
+            )
         share_pipes(self._dataset, 1, 0)
         self._fetcher = create_fetcher(
             self._is_stream, self._dataset, self._auto_collation, self._collate_fn, self._drop_last

@@ -128,6 +128,10 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
 
     def __init__(self, loader):
         super().__init__(loader)
+        if loader.prefetch_factor <= 0:
+            raise AssertionError(
+                f"prefetch_factor must be greater than 0 with workers, got {loader.prefetch_factor}"
+            )
         self._prefetch_factor = loader.prefetch_factor
         self._in_order = loader.in_order
         self._timeout_s = loader.timeout

@@ -79,8 +79,25 @@ class StackDataset(Dataset):
             return {key: dataset[index] for key, dataset in self.datasets.items()}
         return tuple(dataset[index] for dataset in self.datasets)
 
+    def __getitems__(self, indices):
+        columns = [_items(dataset, indices) for dataset in self._parts()]
+        if isinstance(self.datasets, dict):
+            return [dict(zip(self.datasets, sample, strict=True)) for sample in zip(*columns, strict=True)]
+        return list(zip(*columns, strict=True))
+
     def __len__(self):
         return self._length
+
+
+def _items(dataset, indices):
+    """The samples of a dataset at several indices, at once where it can."""
+    at_once = getattr(dataset, "__getitems__", None)
+    if not callable(at_once):
+        return [dataset[i] for i in indices]
+    items = at_once(indices)
+    if len(items) != len(indices):
+        raise ValueError(f"Nested dataset's output size mismatch. Expected {len(indices)}, got {len(items)}")
+    return items
 
 
 class ConcatDataset(Dataset):

@@ -192,7 +192,7 @@ def room_for(shape, dtype, nbytes):
     """An uninitialised tensor that can be sent without a copy; None where a plain one will do."""
     if _outbox is None or nbytes <= INLINE_BYTES:
         return None
-    tensor = torch.empty((0,), dtype=dtype)
+    tensor = torch.empty((0,), dtype=dtype, device="cpu")
     return tensor.set_(_outbox.room(nbytes), 0, shape)
 
 
@@ -243,7 +243,7 @@ class Inbox:
 
 def _plain(storage, code, shape):
     """A contiguous tensor over a storage."""
-    return torch.empty((0,), dtype=_DTYPES[code]).set_(storage, 0, shape)
+    return torch.empty((0,), dtype=_DTYPES[code], device="cpu").set_(storage, 0, shape)
 
 
 def _inline(data):

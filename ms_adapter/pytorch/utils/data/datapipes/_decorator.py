@@ -6,8 +6,7 @@ import typing
 
 from .datapipe import IterDataPipe, MapDataPipe
 
-_must_be_deterministic = False
-_validates = True
+_switches = {"must be deterministic": False, "validates": True}
 
 
 class functional_datapipe:  # noqa: N801 - PyTorch's name
@@ -37,19 +36,32 @@ class functional_datapipe:  # noqa: N801 - PyTorch's name
         return cls
 
 
-class guaranteed_datapipes_determinism:  # noqa: N801 - PyTorch's name
-    """A context in which making a pipe marked `non_deterministic` raises TypeError."""
+class _Switch:
+    """A context that sets one of the switches, from when it is made, and sets it back at its end."""
+
+    name = value = None
 
     def __init__(self):
-        global _must_be_deterministic
-        self.prev, _must_be_deterministic = _must_be_deterministic, True
+        self.prev = _switches[self.name]
+        _switches[self.name] = self.value
 
     def __enter__(self):
         pass
 
     def __exit__(self, *exc_info):
-        global _must_be_deterministic
-        _must_be_deterministic = self.prev
+        _switches[self.name] = self.prev
+
+
+class guaranteed_datapipes_determinism(_Switch):  # noqa: N801 - PyTorch's name
+    """A context in which making a pipe marked `non_deterministic` raises TypeError."""
+
+    name, value = "must be deterministic", True
+
+
+class runtime_validation_disabled(_Switch):  # noqa: N801 - PyTorch's name
+    """A context in which `runtime_validation` checks nothing."""
+
+    name, value = "validates", False
 
 
 class non_deterministic:  # noqa: N801 - PyTorch's name
@@ -84,7 +96,7 @@ class non_deterministic:  # noqa: N801 - PyTorch's name
                 "deterministic_fn of `non_deterministic` decorator is required to return a boolean value, "
                 f"but {type(varies)} is found"
             )
-        if _must_be_deterministic and varies:
+        if _switches["must be deterministic"] and varies:
             raise TypeError(
                 f"{self.cls.__name__} is non-deterministic, but you set 'guaranteed_datapipes_determinism'"
             )
@@ -107,21 +119,6 @@ def argument_validation(f):
     return wrapper
 
 
-class runtime_validation_disabled:  # noqa: N801 - PyTorch's name
-    """A context in which `runtime_validation` checks nothing."""
-
-    def __init__(self):
-        global _validates
-        self.prev, _validates = _validates, False
-
-    def __enter__(self):
-        pass
-
-    def __exit__(self, *exc_info):
-        global _validates
-        _validates = self.prev
-
-
 def runtime_validation(f):
     """Check what an ``__iter__`` gives against its annotation ``Iterator[T]``, as far as T is a class."""
     if f.__name__ != "__iter__":
@@ -132,7 +129,7 @@ def runtime_validation(f):
     @functools.wraps(f)
     def wrapper(self):
         for item in f(self):
-            if _validates and classes and not isinstance(item, classes):
+            if _switches["validates"] and classes and not isinstance(item, classes):
                 raise RuntimeError(f"Expected an instance of {classes[0]}, but found {item}({type(item)})")
             yield item
 

@@ -4,20 +4,12 @@ from collections import defaultdict
 
 from .._decorator import functional_datapipe
 from ..datapipe import DataChunk, IterDataPipe
-from ..utils.common import check_picklable, length_of
+from ..utils.common import InBatches, check_picklable
 
 
 @functional_datapipe("batch")
-class BatcherIterDataPipe(IterDataPipe):
+class BatcherIterDataPipe(InBatches, IterDataPipe):
     """Lists of ``batch_size`` items; ``drop_last`` leaves a shorter last one out."""
-
-    def __init__(self, datapipe, batch_size, drop_last=False, wrapper_class=DataChunk):
-        if batch_size <= 0:
-            raise AssertionError("Batch size is required to be larger than 0!")
-        self.datapipe = datapipe
-        self.batch_size = batch_size
-        self.drop_last = drop_last
-        self.wrapper_class = wrapper_class
 
     def __iter__(self):
         batch = []
@@ -28,10 +20,6 @@ class BatcherIterDataPipe(IterDataPipe):
                 batch = []
         if batch and not self.drop_last:
             yield self.wrapper_class(batch)
-
-    def __len__(self):
-        extra = 0 if self.drop_last else self.batch_size - 1
-        return length_of(self, self.datapipe, lambda source: (len(source) + extra) // self.batch_size)
 
 
 @functional_datapipe("unbatch")

@@ -6,9 +6,9 @@ import warnings
 from collections.abc import Sized
 
 from .._decorator import functional_datapipe
-from ..datapipe import DataChunk, IterDataPipe, MapDataPipe
+from ..datapipe import IterDataPipe, MapDataPipe
 from ..iter.ordering import Seeded
-from ..utils.common import check_picklable, length_of
+from ..utils.common import InBatches, check_picklable
 
 
 class SequenceWrapperMapDataPipe(MapDataPipe):
@@ -106,16 +106,8 @@ class ZipperMapDataPipe(MapDataPipe):
 
 
 @functional_datapipe("batch")
-class BatcherMapDataPipe(MapDataPipe):
+class BatcherMapDataPipe(InBatches, MapDataPipe):
     """Lists of ``batch_size`` items; ``drop_last`` leaves a shorter last one out."""
-
-    def __init__(self, datapipe, batch_size, drop_last=False, wrapper_class=DataChunk):
-        if batch_size <= 0:
-            raise AssertionError("Batch size is required to be larger than 0!")
-        self.datapipe = datapipe
-        self.batch_size = batch_size
-        self.drop_last = drop_last
-        self.wrapper_class = wrapper_class
 
     def __getitem__(self, index):
         batch = []
@@ -126,10 +118,6 @@ class BatcherMapDataPipe(MapDataPipe):
             if self.drop_last or not batch:
                 raise IndexError(f"Index {index} is out of bound.") from error
         return self.wrapper_class(batch)
-
-    def __len__(self):
-        extra = 0 if self.drop_last else self.batch_size - 1
-        return length_of(self, self.datapipe, lambda source: (len(source) + extra) // self.batch_size)
 
 
 class ShufflerIterDataPipe(Seeded, IterDataPipe):

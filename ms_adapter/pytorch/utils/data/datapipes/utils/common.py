@@ -7,6 +7,8 @@ import os
 import warnings
 from collections.abc import Iterable, Sized
 
+from ..datapipe import DataChunk
+
 __all__ = [
     "StreamWrapper",
     "get_file_binaries_from_pathnames",
@@ -30,6 +32,22 @@ def length_of(pipe, source, count=len):
     if not isinstance(source, Sized):
         raise TypeError(f"{type(pipe).__name__} instance doesn't have valid length")
     return count(source)
+
+
+class InBatches:
+    """What pipes share that give lists of ``batch_size`` items of a source."""
+
+    def __init__(self, datapipe, batch_size, drop_last=False, wrapper_class=DataChunk):
+        if batch_size <= 0:
+            raise AssertionError("Batch size is required to be larger than 0!")
+        self.datapipe = datapipe
+        self.batch_size = batch_size
+        self.drop_last = drop_last
+        self.wrapper_class = wrapper_class
+
+    def __len__(self):
+        extra = 0 if self.drop_last else self.batch_size - 1
+        return length_of(self, self.datapipe, lambda source: (len(source) + extra) // self.batch_size)
 
 
 def validate_input_col(fn, input_col):
