@@ -47,7 +47,7 @@ def _header(source):
     if length > min(_LONGEST_HEADER, source.size - 8):
         raise _damaged(f"its header claims {length} bytes of {source.size}")
     try:
-        header = json.loads(source.read(8, length))
+        header = json.loads(source.read(8, length).decode("utf-8"))
     except (ValueError, RecursionError) as err:
         raise _damaged(f"its header is not JSON ({err})") from err
     if not isinstance(header, dict):
