@@ -244,8 +244,8 @@ def test_odd_states(name: str) -> None:
 def test_copies_of_copies() -> None:
     """A quadratic amount from a linear file."""
     values = b"(" + b"K\x01" * 20_000 + b"tq\x00"
-    for name in (b"builtins\nset", b"torch\nSize", b"collections\nCounter"):
-        in_both(b"\x80\x02" + values + b"](" + (b"c" + name + b"\nh\x00\x85R") * 5000 + b"e.")
+    for name in (b"builtins\nset", b"torch\nSize"):
+        refuse(archive(b"\x80\x02" + values + b"](" + (b"c" + name + b"\nh\x00\x85R") * 5000 + b"e."))
     encoded = (
         text("x" * 50_000) + b"q\x00](" + (b"c_codecs\nencode\nh\x00" + text("latin1") + b"\x86R") * 9000
     )
