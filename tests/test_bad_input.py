@@ -1,4 +1,5 @@
 """Wrong calls: each raises PyTorch's exception type, with a message that names the values and the way out."""
+
 from __future__ import annotations
 
 from collections.abc import Callable

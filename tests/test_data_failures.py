@@ -170,6 +170,8 @@ SLOW = """
             Slow(), 2, num_workers=2, multiprocessing_context="{method}", persistent_workers={persistent}
         )
         iterator = iter(loader)
+        for _ in range({first}):
+            next(iterator)
         print(*[worker.process.pid for worker in iterator._workers], flush=True)
         for batch in iterator:
             pass
@@ -195,9 +197,9 @@ def all_gone(pids, seconds):
 
 @pytest.mark.parametrize(("method", "persistent"), [("fork", False), ("fork", True), ("spawn", False)])
 def test_an_interrupt_ends_everything(start, method, persistent):
-    process = start(SLOW.format(seconds=0.01, method=method, persistent=persistent))
+    # Both workers have answered once: an interrupt while spawned ones still import is Python's to report.
+    process = start(SLOW.format(seconds=0.01, method=method, persistent=persistent, first=2))
     pids = list(map(int, process.stdout.readline().split()))
-    time.sleep(0.1 if method == "fork" else 4)  # an interrupt while spawned workers still import is Python's
     os.killpg(process.pid, signal.SIGINT)
     _, err = process.communicate(timeout=60)
     assert process.returncode == -signal.SIGINT
@@ -209,7 +211,7 @@ def test_an_interrupt_ends_everything(start, method, persistent):
 @pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
 def test_a_killed_main_process_leaves_no_worker(start, method):
     seconds = 0.01 if method == "forkserver" else 60  # busy workers die at once where the kernel tells them
-    process = start(SLOW.format(seconds=seconds, method=method, persistent=False))
+    process = start(SLOW.format(seconds=seconds, method=method, persistent=False, first=0))
     pids = list(map(int, process.stdout.readline().split()))
     assert len(pids) == 2
     os.kill(process.pid, signal.SIGKILL)

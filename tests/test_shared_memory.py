@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 
 import numpy
 import pytest
@@ -146,6 +147,29 @@ def test_memory_is_used_again_and_given_back():
     before = mappings()
     assert len(list(data.DataLoader(source, 2, num_workers=2))) == 200
     assert mappings() == before
+
+
+def test_kept_batches_need_no_descriptors():
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (len(os.listdir("/proc/self/fd")) + 20, limits[1]))
+    try:
+        kept = list(data.DataLoader(torch.zeros(300, 3000), 1, num_workers=2))
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+    assert len({batch.data_ptr() for batch in kept}) == 300
+
+
+def test_too_few_descriptors_are_an_error():
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    loader = data.DataLoader(torch.zeros(3, 3000), 1, num_workers=1)
+    iterator = iter(loader)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (3, limits[1]))
+    try:
+        for _ in range(2):
+            with pytest.raises(RuntimeError, match="Too many open files"):
+                next(iterator)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
 
 
 def test_hogwild():

@@ -16,7 +16,7 @@ from collections import deque
 
 from ._iterators import _BaseDataLoaderIter
 from ._utils import MP_STATUS_CHECK_INTERVAL, batches, worker
-from ._utils.channel import Channel
+from ._utils.channel import Channel, TooManyFiles
 
 
 class _WorkerEnded(Exception):
@@ -257,6 +257,10 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
                 except _WorkerEnded:
                     self._fail(each)
                     raise RuntimeError(self.failure) from None
+                except TooManyFiles as error:
+                    self.failure = str(error)
+                    self._shutdown_workers()
+                    raise
                 if answer is not None:
                     return each, *answer
             self._wait(due, give_up)

@@ -109,7 +109,18 @@ class ConcatDataset(Dataset):
             raise AssertionError("datasets should not be an empty iterable")
         if any(isinstance(dataset, IterableDataset) for dataset in self.datasets):
             raise AssertionError("ConcatDataset does not support IterableDataset")
-        self.cumulative_sizes = list(itertools.accumulate(len(dataset) for dataset in self.datasets))
+        self.cumulative_sizes = self.cumsum(self.datasets)
+
+    @staticmethod
+    def cumsum(sequence):
+        """The lengths of datasets, summed up to each."""
+        return list(itertools.accumulate(map(len, sequence)))
+
+    @property
+    def cummulative_sizes(self):
+        """A misspelling that older code knows."""
+        warnings.warn("cummulative_sizes is called cumulative_sizes", DeprecationWarning, stacklevel=2)
+        return self.cumulative_sizes
 
     def __len__(self):
         return self.cumulative_sizes[-1]

@@ -36,6 +36,7 @@ class Outbox:
         self._last_use = {}  # the number of the batch
         self._batch = 0
         self._new, self._forgotten = [], []  # to tell the loader's process
+        self._told = []  # regions whose descriptors are on their way
 
     def room(self, nbytes):
         """A storage of ``nbytes`` in a region that nobody uses."""
@@ -78,12 +79,19 @@ class Outbox:
         for region in pickler.held:
             region.hold()
         new, self._new = self._new, []
+        self._told += new
         forgotten, self._forgotten = self._forgotten, []
         control = (head, [r.key for r in new], forgotten, [region.key for region in pickler.held])
         self._batch += 1
         if self._batch % _IDLE_BATCHES == 0 or len(self._regions) > _MOST_REGIONS:
             self._trim()  # none of these is new to the loader's process, which hears of it next time
         return pickle.dumps(control, 5), data, new + pickler.shared
+
+    def all_sent(self):
+        """Close the descriptors of what has been sent: the other process has its own."""
+        for region in self._told:
+            region.close()
+        self._told = []
 
 
 def _is_free(region):

@@ -7,11 +7,16 @@ import struct
 import weakref
 from collections import deque
 
-__all__ = ["Channel"]
+__all__ = ["Channel", "TooManyFiles"]
 
 _HEADER = struct.Struct("<IIQ")  # bytes of the control part (0: only descriptors), descriptors, bytes of data
 _MOST_DESCRIPTORS = 250  # in one system call; Linux takes 253
 _ROOM_FOR_DESCRIPTORS = socket.CMSG_SPACE(_MOST_DESCRIPTORS * 4)
+
+
+class TooManyFiles(RuntimeError):
+    """Descriptors of a message were lost; the connection cannot be used further."""
+
 
 _loaders_ends = weakref.WeakSet()
 
@@ -84,9 +89,10 @@ class Channel:
 
     def _send_some(self, view, regions):
         if not regions:
-            return self._socket.send(view)
+            return self._socket.send(view, socket.MSG_NOSIGNAL)
         descriptors = array.array("i", [region.fd for region in regions])
-        return self._socket.sendmsg([view], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, descriptors)])
+        rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, descriptors)]
+        return self._socket.sendmsg([view], rights, socket.MSG_NOSIGNAL)
 
     def receive(self):
         """The next message as (control, data, descriptors), or None where it has not arrived in full.
@@ -117,12 +123,17 @@ class Channel:
     def _read_header(self):
         """Read on in the header; whether a body follows."""
         room = memoryview(self._header)[self._filled :]
-        count, ancillary, _, _ = self._socket.recvmsg_into(
+        count, ancillary, flags, _ = self._socket.recvmsg_into(
             [room], _ROOM_FOR_DESCRIPTORS, socket.MSG_CMSG_CLOEXEC
         )
         for level, kind, data in ancillary:
             if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
                 self._descriptors += array.array("i", data)
+        if flags & socket.MSG_CTRUNC:
+            raise TooManyFiles(
+                "Too many open files: this process could not take the descriptors of a batch's memory. Raise "
+                "the limit with `ulimit -n` or torch.multiprocessing.set_sharing_strategy('file_system')."
+            )
         self._filled += self._read(count)
         if self._filled < _HEADER.size:
             return False

@@ -88,12 +88,12 @@ def collate(batch, *, collate_fn_map=None):
     raise TypeError(_REFUSED.format(type(first)))
 
 
-def _collate_tensors(batch, *, collate_fn_map=None):
+def collate_tensor_fn(batch, *, collate_fn_map=None):
+    """Tensors stacked along a new first dimension, in a worker in shared memory."""
     if batch[0].layout != torch.strided:
         raise RuntimeError(
             "Batches of sparse tensors are not currently supported by the default collate_fn; please provide "
-            "a custom "
-            "collate_fn to handle them appropriately."
+            "a custom collate_fn to handle them appropriately."
         )
     out = None
     if type(batch[0]) is torch.Tensor and not batch[0].requires_grad:
@@ -103,7 +103,8 @@ def _collate_tensors(batch, *, collate_fn_map=None):
     return torch.stack(batch, 0) if out is None else torch.stack(batch, 0, out=out)
 
 
-def _collate_arrays(batch, *, collate_fn_map=None):
+def collate_numpy_array_fn(batch, *, collate_fn_map=None):
+    """NumPy arrays as one tensor; TypeError for texts and objects."""
     if not _holds_numbers(batch[0]):
         raise TypeError(_REFUSED.format(batch[0].dtype))
     if batch[0].shape == ():
@@ -111,32 +112,42 @@ def _collate_arrays(batch, *, collate_fn_map=None):
     return collate([torch.as_tensor(item) for item in batch], collate_fn_map=collate_fn_map)
 
 
-def _collate_floats(batch, *, collate_fn_map=None):
+def collate_numpy_scalar_fn(batch, *, collate_fn_map=None):
+    """NumPy numbers as a tensor."""
+    return torch.as_tensor(batch)
+
+
+def collate_float_fn(batch, *, collate_fn_map=None):
+    """Floats as a float64 tensor."""
     return torch.tensor(batch, dtype=torch.float64)
 
 
-def _collate_ints(batch, *, collate_fn_map=None):
+def collate_int_fn(batch, *, collate_fn_map=None):
+    """Ints or bools as a tensor."""
     return torch.tensor(batch)
 
 
-def _collate_text(batch, *, collate_fn_map=None):
+def collate_str_fn(batch, *, collate_fn_map=None):
+    """Texts as they are."""
     return batch
 
 
 def _function_map():
-    functions = {torch.Tensor: _collate_tensors}
+    functions = {torch.Tensor: collate_tensor_fn}
     try:
         import numpy
     except ImportError:
         pass
     else:
-        functions[numpy.ndarray] = _collate_arrays
-        functions[(numpy.bool_, numpy.number, numpy.object_)] = _collate_numpy_scalars
-    return {**functions, float: _collate_floats, int: _collate_ints, str: _collate_text, bytes: _collate_text}
-
-
-def _collate_numpy_scalars(batch, *, collate_fn_map=None):
-    return torch.as_tensor(batch)
+        functions[numpy.ndarray] = collate_numpy_array_fn
+        functions[(numpy.bool_, numpy.number, numpy.object_)] = collate_numpy_scalar_fn
+    return {
+        **functions,
+        float: collate_float_fn,
+        int: collate_int_fn,
+        str: collate_str_fn,
+        bytes: collate_str_fn,
+    }
 
 
 def default_collate(batch):

@@ -146,6 +146,8 @@ class _Connection:
         except Exception:
             message = self.outbox.pack((ERROR, number), _caught(worker_id))
         self.channel.send(*message)
+        if not self.channel.has_outgoing:
+            self.outbox.all_sent()
 
 
 def run(sock, setup, worker_id):
