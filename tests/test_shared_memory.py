@@ -10,6 +10,7 @@ import pytest
 
 import ms_adapter.pytorch as torch
 from ms_adapter import _C
+from ms_adapter.pytorch.multiprocessing.pool import Pool
 
 data = torch.utils.data
 
@@ -200,6 +201,16 @@ def test_hogwild():
         process.join()
     assert [process.exitcode for process in processes] == [0] * 4
     assert loss_of(probe).item() < before / 1000
+
+
+def total(tensor):
+    return tensor.sum()
+
+
+def test_the_pool_that_cleans_up():
+    context = torch.multiprocessing.get_context("fork")
+    with Pool(2, context=context) as pool:
+        assert [t.item() for t in pool.map(total, [torch.ones(3), torch.arange(4)])] == [3.0, 6]
 
 
 def test_strategies():
