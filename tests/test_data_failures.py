@@ -44,6 +44,7 @@ def given_until_error(loader):
     return found, caught.value
 
 
+@pytest.mark.slow
 def test_kills_of_random_workers():
     """The short form of `python tests/kill_workers.py`, which kills 100."""
     command = [sys.executable, str(ROOT / "tests" / "kill_workers.py"), "--kills", "8", "--methods", "fork"]
@@ -195,6 +196,7 @@ def all_gone(pids, seconds):
     return True
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("method", "persistent"), [("fork", False), ("fork", True), ("spawn", False)])
 def test_an_interrupt_ends_everything(start, method, persistent):
     # Both workers have answered once: an interrupt while spawned ones still import is Python's to report.
@@ -208,6 +210,7 @@ def test_an_interrupt_ends_everything(start, method, persistent):
     assert all_gone(pids, 5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
 def test_a_killed_main_process_leaves_no_worker(start, method):
     seconds = 0.01 if method == "forkserver" else 60  # busy workers die at once where the kernel tells them
@@ -233,6 +236,7 @@ def test_leaving_a_pass_early_and_the_end_of_the_program(start):
     assert all_gone(map(int, out.split("]")[1].split()), 5)
 
 
+@pytest.mark.slow
 def test_the_runner_spawns_workers_that_know_torch(start):
     process = start(
         """

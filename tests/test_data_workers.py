@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 pytest.importorskip("torch")
+pytestmark = pytest.mark.slow  # processes that import PyTorch
 
 from data_cases import CASES  # noqa: E402 - needs PyTorch
 
