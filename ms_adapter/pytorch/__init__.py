@@ -139,7 +139,7 @@ from .sparse._create import (
     sspaddmm,
 )
 from .serialization import load, save
-from . import distributions
+from . import distributions, fx
 
 globals().update(
     **_OLDER_NAMES, **storage.storage_classes(), **storage.tensor_classes(), **_foreach.FUNCTIONS

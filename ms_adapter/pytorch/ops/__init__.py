@@ -1,6 +1,7 @@
 """torch.ops: operators by namespace; ``torch.ops.aten`` has ours, libraries of others cannot be loaded."""
 
 from . import aten
+from .aten import OpOverload, OpOverloadPacket
 
 __all__ = ["aten", "load_library", "loaded_libraries"]
 

@@ -1,0 +1,3 @@
+"""torch.fx.passes.infra: passes as objects."""
+
+from . import pass_base

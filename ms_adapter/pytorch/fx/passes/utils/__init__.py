@@ -1,0 +1,3 @@
+"""torch.fx.passes.utils: finding parts of graphs."""
+
+from . import matcher_utils
