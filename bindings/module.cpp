@@ -3,18 +3,22 @@
 #include "bindings/autograd/autograd.h"
 #include "bindings/backend.h"
 #include "bindings/call.h"
+#include "bindings/custom.h"
 #include "bindings/defaults.h"
 #include "bindings/errors.h"
 #include "bindings/files.h"
 #include "bindings/generator.h"
 #include "bindings/module_base.h"
 #include "bindings/optim.h"
+#include "bindings/overloads.h"
+#include "bindings/overridable.h"
 #include "bindings/parser.h"
 #include "bindings/tensor/data.h"
 #include "bindings/tensor/methods.h"
 #include "bindings/tensor/numpy.h"
 #include "bindings/tensor/storage.h"
 #include "bindings/timeline.h"
+#include "bindings/torch_dispatch.h"
 #include "bindings/torch_function.h"
 #include "bindings/types/types.h"
 #include "core/base/lock.h"
@@ -92,9 +96,13 @@ PyObject* make_module() {
   init_return_types(m);
   init_tensor_type(m);
   init_torch_function(m);
+  init_overridable(m);
   init_parser();
   init_calls(m);
   init_backend(m);
+  init_overloads(m);
+  init_custom(m);
+  init_torch_dispatch(m);
   init_operators();
   init_storage(m);
   init_shared_memory(m);

@@ -209,7 +209,7 @@ class Emitter:
     def function(self) -> list[str]:
         record, lines, wrap = self.record_condition(), self.compute(), []
         if self.row.kind != "compose":
-            where = f"is_sparse({self.args[0]})" if self.row.kind == "view" else self.elsewhere()
+            where = f"is_opaque({self.args[0]})" if self.row.kind == "view" else self.elsewhere()
             lines = self.with_backend(where, lines) if where else lines
         elif not record:
             return [f"return {self.composed};"]

@@ -1,5 +1,6 @@
 // Running the backward engine from Python.
 #include "bindings/autograd/autograd.h"
+#include "core/dispatch/opaque.h"
 #include "generated/ops_create.h"
 
 namespace msa::py {
@@ -20,10 +21,12 @@ Edge edge_of(const char* who, PyObject* o) {
   return {Ref<Node>(node), static_cast<uint32_t>(output)};
 }
 
-Tensor ones_for(const Edge& edge) {
+Tensor ones_for(const Edge& edge, PyObject* root) {
   const OutputMeta& output = edge.node->outputs[edge.input];
-  Tensor ones = empty(output.sizes, output.dtype, output.device);
   GradMode off(false);
+  if (output.device.kind == kPythonKind)  // its class makes its tensors
+    return ops::ones_like(require_tensor("backward", root));
+  Tensor ones = empty(output.sizes, output.dtype, output.device);
   ops::fill_(ones, 1);
   return ones;
 }
@@ -62,7 +65,8 @@ PyObject* run(PyObject* const* args, Py_ssize_t n) {
     MSA_REQUIRE(roots.back().node, Runtime, "element ", i,
                 " of tensors does not require grad and does not have a grad_fn");
     PyObject* grad = PyTuple_GET_ITEM(args[1], i);
-    grads.push_back(grad == Py_None ? ones_for(roots.back()) : require_tensor("backward", grad));
+    grads.push_back(grad == Py_None ? ones_for(roots.back(), PyTuple_GET_ITEM(args[0], i))
+                                    : require_tensor("backward", grad));
   }
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args[4]); ++i)
     inputs.push_back(input_edge(PyTuple_GET_ITEM(args[4], i), options.accumulate));

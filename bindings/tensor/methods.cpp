@@ -55,8 +55,10 @@ PyObject* numel(const Tensor& t) { return PyLong_FromLongLong(t.numel()); }
 PyObject* element_size(const Tensor& t) { return PyLong_FromSize_t(t.item_bytes()); }
 PyObject* storage_offset(const Tensor& t) { return PyLong_FromLongLong(t.offset()); }
 PyObject* data_ptr(const Tensor& t) {
-  MSA_REQUIRE(!is_sparse(t), Runtime,
-              "Cannot access data pointer of Tensor that doesn't have storage: it is sparse");
+  MSA_REQUIRE(
+      !is_opaque(t), Runtime,
+      "Cannot access data pointer of Tensor that doesn't have storage: it is sparse, or its "
+      "class has __torch_dispatch__");
   return PyLong_FromVoidPtr(t.numel() == 0 || t.device().is_meta() ? nullptr : t.data());
 }
 PyObject* is_floating_point(const Tensor& t) { return boolean(is_floating(t.dtype())); }

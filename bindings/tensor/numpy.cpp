@@ -208,6 +208,8 @@ PyObject* numpy_array(const Tensor& t, bool force) {
       "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.");
   MSA_REQUIRE(!is_sparse(t), Type,
               "can't convert Sparse layout tensor to numpy. Use Tensor.to_dense() first.");
+  MSA_REQUIRE(!is_python(t), Runtime,
+              ".numpy() is not supported for tensor subclasses with __torch_dispatch__.");
   MSA_REQUIRE(
       force || t.device().is_cpu(), Type, "can't convert ", t.device(),
       " device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first.");

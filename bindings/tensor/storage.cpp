@@ -159,8 +159,10 @@ PyBufferProcs storage_buffer = {get_buffer, nullptr};
 
 PyObject* untyped_storage(PyObject* self, const Arguments& given) {
   take_no_arguments("untyped_storage", given);
-  MSA_REQUIRE(!is_sparse(tensor_of(self)), NotImplemented,
-              "Cannot access storage of a sparse tensor; its indices and values have theirs");
+  MSA_REQUIRE(
+      !is_opaque(tensor_of(self)), NotImplemented,
+      "Cannot access storage of a sparse tensor (its indices and values have theirs), or of a "
+      "class with __torch_dispatch__");
   return storage_object(tensor_of(self)->storage);
 }
 

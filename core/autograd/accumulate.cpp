@@ -42,16 +42,16 @@ namespace {
 
 // PyTorch's layout contract: .grad has the strides of a dense leaf, else is contiguous.
 bool gives_strides(const TensorImpl& leaf) {
-  return is_dense(leaf.sizes, leaf.strides) && leaf.storage->device.kind != kSparseKind;
+  return is_dense(leaf.sizes, leaf.strides) && !is_opaque(leaf.storage->device);
 }
 
 bool has_layout_for(const Tensor& grad, const TensorImpl& leaf) {
-  if (is_sparse(grad)) return true;
+  if (is_opaque(grad)) return true;
   return gives_strides(leaf) ? grad.strides() == leaf.strides : grad.is_contiguous();
 }
 
 Tensor copied_for(const Tensor& grad, const TensorImpl& leaf) {
-  if (is_sparse(grad)) return ops::clone(grad);
+  if (is_opaque(grad)) return ops::clone(grad);
   Dims strides = gives_strides(leaf) ? leaf.strides : contiguous_strides(leaf.sizes);
   Tensor copy = empty_strided(leaf.sizes, strides, grad.dtype(), grad.device());
   ops::copy_(copy, grad);
@@ -76,7 +76,7 @@ void AccumulateGrad::apply(Grads& in, Grads&) {
       grad = incoming->meta ? detach(incoming) : std::move(incoming);
     else
       grad = copied_for(incoming, *leaf);
-  } else if (recording_on || (is_sparse(grad) && !is_sparse(incoming))) {
+  } else if (recording_on || (is_sparse(grad) && !is_sparse(incoming)) || is_python(incoming)) {
     grad = add_gradients(grad, incoming);
   } else {
     Tensor target = grad;  // keeps its identity; a hook may replace leaf->meta->grad meanwhile

@@ -100,12 +100,12 @@ bool fits(const Tensor& grad, const OutputMeta& want) {
 Tensor fit_gradient(Tensor grad, const OutputMeta& want, const char* function, size_t index) {
   if (fits(grad, want)) return grad;
   // The gradient of a dense tensor may be sparse, and the other way round.
-  const bool any_sparse = is_sparse(grad) || want.device.kind == kSparseKind;
-  if (any_sparse && grad.dtype() == want.dtype && grad.sizes() == want.sizes) return grad;
+  const bool any_opaque = is_opaque(grad) || is_opaque(want.device);
+  if (any_opaque && grad.dtype() == want.dtype && grad.sizes() == want.sizes) return grad;
   MSA_REQUIRE(can_reduce_to(grad.sizes(), want.sizes), Runtime, "Function ", function,
               " returned an invalid gradient at index ", index, " - got ", DimsView(grad.sizes()),
               " but expected shape compatible with ", DimsView(want.sizes));
-  MSA_REQUIRE(any_sparse || grad.device() == want.device, Runtime, "Function ", function,
+  MSA_REQUIRE(any_opaque || grad.device() == want.device, Runtime, "Function ", function,
               " returned an invalid gradient at index ", index, " - expected device ", want.device,
               " but got ", grad.device());
   return formulas::reduce_to(grad, want.sizes, want.dtype);
@@ -388,7 +388,7 @@ void Pass::add_gradient(Node* node, uint32_t input, Tensor grad) {
   if (!sum.defined())
     sum = std::move(grad);
   else if (!thread_state.grad_enabled && sum->refs == 1 && sum->storage->refs == 1 &&
-           is_dense(sum.sizes(), sum.strides()) && !is_sparse(sum))
+           is_dense(sum.sizes(), sum.strides()) && !is_opaque(sum) && !is_opaque(grad))
     ops::add_(sum, grad);
   else
     sum = add_gradients(sum, grad);

@@ -4,6 +4,8 @@
 #include <algorithm>
 
 #include "core/autograd/accumulate.h"
+#include "core/dispatch/opaque.h"
+#include "generated/ops_view.h"
 
 namespace msa {
 
@@ -88,7 +90,11 @@ void retain_grad(const Tensor& t) {
 
 // --- aliases without history -------------------------------------------------------------------
 
-Tensor detach(const Tensor& t) { return alias(t, t.layout()); }
+Tensor detach(const Tensor& t) {
+  if (!is_python(t)) return alias(t, t.layout());
+  GradMode off(false);
+  return ops::alias(t);  // its class makes the alias
+}
 
 void detach_(Tensor& t) {
   if (!t->meta) return;

@@ -82,6 +82,9 @@ void copy_into(Tensor& self, const Tensor& result) {
 void change_layout(Tensor& self, const Layout& layout, const Ref<Node>& node) {
   if (is_sparse(self))
     sparse::refuse("in-place change of shape", self, "use the form that returns a new tensor");
+  MSA_REQUIRE(!is_python(self), NotImplemented,
+              "in-place change of shape is not supported for classes with __torch_dispatch__; use "
+              "the form that returns a new tensor");
   if (!node) {
     set_layout(*self.impl(), layout);
     return;

@@ -49,6 +49,7 @@ bool sees(const Layer& layer, const OpInfo& op) {
 }
 
 Backend* backends[static_cast<int>(DeviceKind::Count)];
+Backend* for_python = nullptr;
 
 }  // namespace
 
@@ -108,6 +109,9 @@ bool enters_body(const OpInfo& op) {
 }
 
 void set_backend(DeviceKind kind, Backend* backend) { backends[static_cast<int>(kind)] = backend; }
+
+void set_python_backend(Backend* backend) { for_python = backend; }
+Backend& python_backend() { return *for_python; }
 
 Backend& backend_of(DeviceKind kind) {
   Backend* backend = backends[static_cast<int>(kind)];

@@ -65,5 +65,8 @@ class Backend {
 };
 void set_backend(DeviceKind kind, Backend* backend);
 Backend& backend_of(DeviceKind kind);  // raises with the way out when the device is not there
+// Runs the operators of tensors whose classes have __torch_dispatch__; set by the bindings.
+void set_python_backend(Backend* backend);
+Backend& python_backend();
 
 }  // namespace msa

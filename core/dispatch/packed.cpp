@@ -6,8 +6,20 @@
 
 namespace msa {
 
+namespace {
+bool of_python(const Value& v) {
+  if (v.tag() == Value::Tag::Tensor) return is_python(v.tensor());
+  if (v.tag() == Value::Tag::Tensors)
+    for (const Tensor& t : v.tensors())
+      if (t.defined() && is_python(t)) return true;
+  return v.tag() == Value::Tag::Device && v.device().kind == kPythonKind;
+}
+}  // namespace
+
 Backend& backend_for(const Value* args, size_t n) {
   auto foreign = [](Device d) { return !d.is_cpu() && !d.is_meta(); };
+  for (size_t i = 0; i < n; ++i)  // Python's classes decide about all that they meet
+    if (of_python(args[i])) return python_backend();
   for (size_t i = 0; i < n; ++i) {  // a sparse tensor decides, wherever its parts are
     const Value& v = args[i];
     if ((v.tag() == Value::Tag::Tensor && is_sparse(v.tensor())) ||

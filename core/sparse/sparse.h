@@ -5,12 +5,9 @@
 // which knows the rows with a `sparse` field and refuses all others.
 #pragma once
 #include "core/dispatch/layers.h"
-#include "core/tensor/tensor.h"
+#include "core/dispatch/opaque.h"
 
 namespace msa {
-
-// Behind the kinds that have a name: users cannot ask for it, and no table of devices has it.
-inline constexpr DeviceKind kSparseKind = DeviceKind::Count;
 
 enum class SparseLayout : uint8_t { Coo = 1, Csr, Csc, Bsr, Bsc };  // numbered as torch.layout is
 
@@ -39,7 +36,8 @@ inline const SparseParts& sparse_parts(const Tensor& t) {
 inline bool is_coo(const Tensor& t) { return is_sparse(t) && sparse_parts(t).is_coo(); }
 // Where the elements really are.
 inline Device true_device(const Tensor& t) {
-  return is_sparse(t) ? sparse_parts(t).values.device() : t.device();
+  if (!is_opaque(t)) return t.device();
+  return is_sparse(t) ? sparse_parts(t).values.device() : python_parts(t).device;
 }
 std::string_view layout_name(const Tensor& t);  // "SparseCsr", "Strided"
 

@@ -7,9 +7,9 @@
 
 namespace msa {
 namespace {
-// The last is no place that one can ask for: core/sparse/sparse.h.
-constexpr std::string_view kNames[] = {"cpu", "meta", "mindspore", "npu", "sparse"};
-static_assert(std::size(kNames) == static_cast<size_t>(DeviceKind::Count) + 1);
+// The last two are no places that one can ask for: core/dispatch/opaque.h.
+constexpr std::string_view kNames[] = {"cpu", "meta", "mindspore", "npu", "sparse", "python"};
+static_assert(std::size(kNames) == static_cast<size_t>(DeviceKind::Count) + 2);
 
 // Scripts written for one GPU say "cuda" without asking whether there is one.
 Device cpu_for_cuda() {

@@ -32,7 +32,7 @@ void free_data(Storage* s) {
   }
 }
 
-bool host_memory[static_cast<int>(DeviceKind::Count) + 1] = {true};  // cpu; not: sparse
+bool host_memory[static_cast<int>(DeviceKind::Count) + 2] = {true};  // cpu; not: opaque
 
 }  // namespace
 
@@ -45,6 +45,8 @@ Ref<Storage> Storage::make(size_t bytes, Device device) {
   const bool host = in_host_memory(device);
   MSA_REQUIRE(device.kind != DeviceKind::Count, NotImplemented,
               "this operator is not implemented for sparse tensors; use to_dense() first");
+  MSA_REQUIRE(device.kind < DeviceKind::Count, NotImplemented,
+              "this operator cannot make a tensor of a class with __torch_dispatch__ by itself");
   MSA_REQUIRE(host || device.is_meta(), Runtime, "a storage of ", bytes, " bytes on ", device,
               " is made by that device's backend");
   bool in_block = host && bytes != 0 && bytes <= kInBlockBytes;

@@ -18,18 +18,25 @@ _C.set_blas_path(_blas_path())
 _PRIVATE = {
     "ModuleBase",
     "SharedMemory",
+    "add_custom_row",
     "autocast",
     "autograd",
+    "call_custom",
     "call_operator",
+    "call_row",
     "die_with_parent",
     "functions",
+    "hand_to_class",
     "install_tensor_methods",
     "on_device",
     "optim",
+    "overridable",
     "return_types",
+    "rows",
     "set_backend",
     "set_blas_path",
     "set_global_module_hooks",
+    "set_overload_maker",
     "set_parameter_type",
     "timeline",
 }
@@ -114,7 +121,7 @@ from .amp._state import (
 )
 from .amp.autocast_mode import autocast
 from .amp.grad_scaler import GradScaler, _amp_foreach_non_finite_check_and_unscale_, _amp_update_scale_
-from . import autograd, functional, random, storage, utils
+from . import autograd, functional, ops, random, storage, utils
 from .functional import *  # noqa: F403 - its __all__ is the list
 from .storage import TypedStorage
 from ._tensor_str import set_printoptions
@@ -122,7 +129,7 @@ from . import _foreach, _tensor, _tensor_rare, _utils
 from . import nn, optim
 from .utils import checkpoint as _checkpoint
 from . import accelerator, amp, backends, compiler, cpu, cuda, distributed, futures, hub, jit
-from . import masked, multiprocessing, ops, overrides, profiler, serialization, signal, sparse
+from . import masked, multiprocessing, overrides, profiler, serialization, signal, sparse
 from . import testing, types
 from ._removed import eig, lstsq, matrix_rank, solve, symeig
 from ._symbolic import *  # noqa: F403 - its __all__ is the list
@@ -139,7 +146,8 @@ from .sparse._create import (
     sspaddmm,
 )
 from .serialization import load, save
-from . import distributions, fx
+from ._tag import Tag
+from . import _custom_ops, distributions, fx, library
 
 globals().update(
     **_OLDER_NAMES, **storage.storage_classes(), **storage.tensor_classes(), **_foreach.FUNCTIONS

@@ -2,6 +2,8 @@
 
 import ms_adapter.pytorch as torch
 
+from ._overridable import overridable as _overridable
+
 
 def _raise_unless(error, cond, message):
     if message is not None and not callable(message):
@@ -51,3 +53,6 @@ def _assert(condition, message):
     """AssertionError with the text ``message`` unless ``condition`` holds."""
     if not condition:
         raise AssertionError(message)
+
+
+_overridable(globals(), ["_assert"])

@@ -55,7 +55,7 @@ def speak_as_torch():
         if ours and module_name not in _renamed:
             _renamed.add(module_name)
             for value in list(vars(module).values()):
-                if isinstance(value, (type, FunctionType)):
+                if isinstance(value, (type, FunctionType, _C.overridable)):
                     _rename(value)
 
 

@@ -1,5 +1,7 @@
 """The top-level functions that PyTorch writes in Python; those of one kind have a module of their own."""
 
+from types import FunctionType as _FunctionType
+
 import ms_adapter.pytorch as torch
 from ms_adapter import _C
 
@@ -18,6 +20,7 @@ from ._forms import (
 )
 from ._lobpcg import lobpcg
 from ._lowrank import lu, pca_lowrank, svd_lowrank
+from ._overridable import overridable as _overridable
 from ._stacking import (
     atleast_1d,
     atleast_2d,
@@ -115,3 +118,5 @@ def nonzero(input, *, out=None, as_tuple=False):
     if not as_tuple:
         return rows(input) if out is None else rows(input, out=out)
     return rows(input.unsqueeze(0) if input.dim() == 0 else input).unbind(1)
+
+_overridable(vars(), [name for name in __all__ if isinstance(globals()[name], _FunctionType)])

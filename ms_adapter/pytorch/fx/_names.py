@@ -47,6 +47,8 @@ def qualified_name(function):
         return f"builtins.{name}"
     if isinstance(function, types.BuiltinMethodType) and function in _registry_names():
         return _registry_names()[function]
+    if resolve(f"torch.{name}") is function:
+        return f"torch.{name}"
     module = public_module(getattr(function, "__module__", None) or "").replace("_operator", "operator")
     outer = getattr(function, "__qualname__", name)
     if "<locals>" in outer or "<lambda>" in outer or not resolve(f"{module}.{outer}"):

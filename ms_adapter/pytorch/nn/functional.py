@@ -2,6 +2,8 @@
 
 from types import FunctionType as _FunctionType
 
+from .._overridable import overridable as _overridable
+
 from ._functional.activation import *  # noqa: F403
 from ._functional.activation import _threshold  # noqa: F401 - PyTorch's other name for it
 from ._functional.attention import *  # noqa: F403
@@ -17,3 +19,5 @@ from ._functional.sequence_loss import *  # noqa: F403
 for _value in list(vars().values()):
     if isinstance(_value, _FunctionType) and _value.__module__.startswith(f"{__package__}._functional."):
         _value.__module__ = __name__  # where pickles look for it
+
+_overridable(vars(), [n for n, value in vars().items() if n[0] != "_" and isinstance(value, _FunctionType)])

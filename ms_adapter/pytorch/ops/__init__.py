@@ -1,24 +1,56 @@
-"""torch.ops: operators by namespace; ``torch.ops.aten`` has ours, libraries of others cannot be loaded."""
+"""torch.ops: operators by namespace: ``torch.ops.aten`` has the registry's, others those of torch.library."""
+
+import sys
+import types
 
 from . import aten
-from .aten import OpOverload, OpOverloadPacket
+from ._custom import packets
+from ._overloads import OpOverload, OpOverloadPacket
+from .aten import _msa as msa
 
-__all__ = ["aten", "load_library", "loaded_libraries"]
+__all__ = ["OpOverload", "OpOverloadPacket", "aten", "load_library", "loaded_libraries", "msa"]
 
 loaded_libraries: set[str] = set()
 
 
+class _CannotLoad(NotImplementedError, OSError):
+    """So that libraries that can do without their extension go on without it."""
+
+
 def load_library(path):
-    """Raises NotImplementedError: libraries built against PyTorch's C++ cannot be loaded."""
-    raise NotImplementedError(
-        f"torch.ops.load_library: {path} is built against PyTorch's C++ and cannot be loaded by ms_adapter; "
-        "write the operator in Python, as a function of other operators or a torch.autograd.Function."
+    """Raises NotImplementedError (and OSError): libraries built against PyTorch's C++ cannot be loaded."""
+    raise _CannotLoad(
+        f"torch.ops.load_library: {path} is built against PyTorch's C++ and cannot be loaded by ms_adapter. "
+        "Write the operator in Python (torch.library.custom_op), or its kernel for ms_adapter's own header "
+        "(docs/cpp_extension.md)."
     )
 
 
-def __getattr__(name):
-    if name.startswith("__"):
-        raise AttributeError(f"module 'torch.ops' has no attribute '{name}'")
-    raise AttributeError(
-        f"torch.ops.{name}: no custom operators are registered under '{name}'; torch.ops.aten has ours."
-    )
+class _OpNamespace:
+    """The operators that torch.library defined under one name."""
+
+    def __init__(self, name):
+        self.name = self.__name__ = name
+
+    def __getattr__(self, op_name):
+        found = packets.get((self.name, op_name))
+        if found is None:
+            raise AttributeError(f"'_OpNamespace' '{self.name}' object has no attribute '{op_name}'")
+        return found
+
+    def __dir__(self):
+        return [name for space, name in packets if space == self.name]
+
+    def __repr__(self):
+        return f"<torch.ops.{self.name}>"
+
+
+class _Ops(types.ModuleType):
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(f"module 'torch.ops' has no attribute '{name}'")
+        made = self.__dict__[name] = _OpNamespace(name)
+        return made
+
+
+sys.modules[__name__].__class__ = _Ops

@@ -1,72 +1,114 @@
-"""torch.ops.aten: the operators under the names that exported graphs and decompositions use.
+"""torch.ops.aten: the operators under the names that exported graphs, decompositions and modes use.
 
-``torch.ops.aten.add``, ``torch.ops.aten.add.Tensor`` and ``torch.ops.aten.add.out`` all call the operator
-with the arguments given: our overloads are chosen by these, whatever the name behind the point.
+``torch.ops.aten.add``, ``torch.ops.aten.add.Tensor`` and ``torch.ops.aten.add.out`` call the operator with the
+arguments given. Rows that PyTorch has no name for are in ``torch.ops.msa``.
 """
 
+import functools
 import sys
 import types
 
 from ms_adapter import _C
 
+from ._overloads import OpOverload, OpOverloadPacket
+
 _SPACES = ("linalg", "fft", "special", "sparse")
 
-
-class OpOverload:
-    """An operator with PyTorch's name of an overload."""
-
-    def __init__(self, packet, overload):
-        self.overloadpacket, self._overloadname = packet, overload
-        self.__name__ = f"{packet.__name__}.{overload}"
-        self.__module__ = "torch._ops.aten"
-
-    def __call__(self, /, *args, **kwargs):
-        return self.overloadpacket(*args, **kwargs)
-
-    def name(self):
-        """The operator's name with its namespace."""
-        return f"aten::{self.__name__}".removesuffix(".default")
-
-    def __repr__(self):
-        return f"<OpOverload(op='aten.{self.overloadpacket.__name__}', overload='{self._overloadname}')>"
-
-
-class OpOverloadPacket:
-    """An operator; its attributes are its overloads."""
-
-    def __init__(self, name, function):
-        self.__name__, self._function = name, function
-        self._qualified_op_name = f"aten::{name}"
-        self.__module__ = "torch._ops.aten"
-
-    def __call__(self, /, *args, **kwargs):
-        if "self" in kwargs:  # as the schemas of aten call the first parameter
-            kwargs["input"] = kwargs.pop("self")
-        return self._function(*args, **kwargs)
-
-    def __getattr__(self, overload):
-        if overload.startswith("_"):
-            raise AttributeError(f"'aten.{self.__name__}' has no overload '{overload}'")
-        made = self.__dict__[overload] = OpOverload(self, overload)
-        return made
-
-    def __repr__(self):
-        return f"<OpOverloadPacket(op='aten.{self.__name__}')>"
+# How PyTorch's overloads are called where that does not follow from the row. A tuple: the name with a tensor, and
+# with a number, in the place of the last tensor.
+_TENSOR_OR_NUMBER = ("Tensor", "Scalar")
+_PAIRS = dict.fromkeys(
+    ["eq", "ne", "lt", "le", "gt", "ge", "bitwise_and", "bitwise_or", "bitwise_xor", "remainder", "fmod", "rsub"],
+    _TENSOR_OR_NUMBER,
+) | {
+    "masked_fill": ("Tensor", "Scalar"), "floor_divide": ("default", "Scalar"), "pow": ("Tensor_Tensor", "Tensor_Scalar"),
+    "xlogy": ("Tensor", "Scalar_Other"), "lerp": ("Tensor", "Scalar"), "where": ("self", "ScalarOther"),
+    "bitwise_left_shift": ("Tensor", "Tensor_Scalar"), "bitwise_right_shift": ("Tensor", "Tensor_Scalar"),
+}  # fmt: skip
+_OVERLOADS = {
+    "add": "Tensor", "sub": "Tensor", "mul": "Tensor", "div": "Tensor", "fill_": "Scalar", "empty": "memory_format",
+    "transpose": "int", "select": "int", "slice": "Tensor", "unbind": "int", "split": "Tensor", "softmax": "int",
+    "log_softmax": "int", "sum.dim": "dim_IntList", "bernoulli_.tensor": "Tensor", "_index": "Tensor", "prod.dim": "dim_int",
+}  # fmt: skip
+_OURS_ALONE = frozenset(["gelu_tanh", "gelu_tanh_backward", "clamp_between", "div_floor", "div_trunc"])
+_NAMES = {"alias": "detach", "_expand": "expand", "_index": "index", "gelu_erf": "gelu", "gelu_erf_backward": "gelu_backward", "_to_copy": "_to_copy"}  # fmt: skip
 
 
-def _find(name):
-    """The function of the registry that aten calls ``name``, as linalg.inv for linalg_inv."""
+@functools.cache
+def _public_spaces():
+    """Operators of torch.special and the like: aten writes the namespace before the name."""
+    top = {name for name in _C.functions if "." not in name}
+    found = {}
+    for dotted in _C.functions:
+        space, _, name = dotted.rpartition(".")
+        if space in _SPACES and name not in top:
+            found.setdefault(name, f"{space}_{name}")
+    return found
+
+
+def name_in_aten(name, overload, form, number):
+    """("mul", "Tensor") for a row and a form of it; ``number``: a number is in a tensor's place."""
+    base = _NAMES.get(name) or _public_spaces().get(name, name)
+    known = _PAIRS.get(name)
+    label = known[number] if known else _OVERLOADS.get(f"{name}.{overload}" if overload else name)
+    label = label or overload or "default"
+    if form == "inplace" and not base.endswith("_"):
+        return f"{base}_", label
+    if form == "out":
+        return base, "out" if label in ("default", "Tensor") else f"{label}_out"
+    return base, label
+
+
+def _make_overload(row, form, numbers):
+    """The overload that stands for a row, for the core."""
+    name, overload = _rows()[0][row]
+    base, label = name_in_aten(name, overload, form, bool(numbers))
+    theirs = name in _NAMES or _find_public(base) or name[0] != "_" and name not in _OURS_ALONE
+    space = sys.modules[__name__] if theirs else _msa
+    made = getattr(space, base).overload(label)
+    made._row = (row, form)
+    return made
+
+
+@functools.cache
+def _rows():
+    """({row: (name, overload)}, {(aten name, overload): (row, form)})."""
+    names, found = {}, {}
+    for row, name, overload, _, composed, forms in _C.rows():
+        names[row] = (name, overload)
+        for form in forms.split():
+            for number in (False, True):
+                found.setdefault(name_in_aten(name, overload, form, number), (row, form))
+    return names, found
+
+
+def find_row(name, overload):
+    """(row, form) of an overload, or None where the registry has no row of its own for it."""
+    return _rows()[1].get((name, overload))
+
+
+def _find_public(name):
+    """The function or method that aten calls ``name``, as linalg.inv for linalg_inv."""
     space, _, rest = name.partition("_")
     places = [name, f"nn.functional.{name}"] + ([f"{space}.{rest}"] if space in _SPACES else [])
     found = next((_C.functions[place] for place in places if place in _C.functions), None)
     return found or (getattr(_C.Tensor, name, None) if not name.startswith("__") else None)
 
 
-class _Aten(types.ModuleType):
-    """The module: what is put into it becomes a packet, what is asked for is looked up once."""
+def _find(name):
+    """The same, or the row of that name."""
+    found = _find_public(name)
+    if found is None and (row := find_row(name, "default") or find_row(name, "Tensor")):
+        return lambda *args, **kwargs: _C.call_row(None, *row, args, kwargs)
+    return found
+
+
+class _Space(types.ModuleType):
+    """A module whose attributes are packets, looked up once each."""
 
     def __setattr__(self, name, value):
-        super().__setattr__(name, OpOverloadPacket(name, value) if callable(value) else value)
+        plain = not callable(value) or isinstance(value, (type, types.FunctionType, OpOverloadPacket))
+        super().__setattr__(name, value if plain else OpOverloadPacket("aten", name, value))
 
     def __getattr__(self, name):
         found = None if name.startswith("__") else _find(name)
@@ -74,8 +116,24 @@ class _Aten(types.ModuleType):
             raise AttributeError(
                 f"torch.ops.aten.{name}: ms_adapter has no operator '{name}'; docs/operators.md lists them."
             )
-        setattr(self, name, found)
-        return self.__dict__[name]
+        made = self.__dict__[name] = OpOverloadPacket("aten", name, found)
+        return made
 
 
-sys.modules[__name__].__class__ = _Aten
+class _Own(types.ModuleType):
+    """torch.ops.msa: rows without a name in aten."""
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        found = find_row(name, "default")
+        if found is None:
+            raise AttributeError(f"torch.ops.msa.{name}: the registry has no row of that name.")
+        call = lambda *args, **kwargs: _C.call_row(None, *found, args, kwargs)
+        made = self.__dict__[name] = OpOverloadPacket("msa", name, call)
+        return made
+
+
+_msa = _Own("torch.ops.msa", "The registry's rows that PyTorch has no name for.")
+sys.modules[__name__].__class__ = _Space
+_C.set_overload_maker(_make_overload)

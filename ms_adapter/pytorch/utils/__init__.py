@@ -1,3 +1,3 @@
 """torch.utils: data loading, hooks and other helpers."""
 
-from . import _pytree, data, hooks
+from . import _mode_utils, _python_dispatch, _pytree, data, hooks
