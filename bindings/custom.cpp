@@ -92,7 +92,10 @@ PyObject* add_row(PyObject*, PyObject* args) {
     row->body = [info, held = Owned::borrow(body)](const Value* values, Results& results) {
       call_python(*info, held.get(), values, results);
     };
-    return row_object(add_custom_row(std::move(row), n_positional)).release();
+    const OpInfo& added = add_custom_row(std::move(row), n_positional);
+    for (int i = 0; i < added.n_params; ++i)  // keywords are compared with these
+      face_of(added).param_names.push_back(PyUnicode_InternFromString(added.params[i].name));
+    return row_object(added).release();
   });
 }
 

@@ -106,6 +106,24 @@ void take_results(const OpInfo& op, Form form, const Value* args, PyObject* give
               ": __torch_dispatch__ returned ", Py_TYPE(given)->tp_name, "; wanted ", arrow + 3);
 }
 
+namespace {
+// Overloads raise RuntimeError for arguments that do not fit, where functions raise TypeError.
+[[noreturn]] void raise_mismatch(const Binding& binding, const Arguments& given) {
+  try {
+    raise_no_match(binding, given);
+  } catch (...) {
+    set_python_error();
+    PyObject *type, *value, *trace;
+    PyErr_Fetch(&type, &value, &trace);
+    PyErr_Format(PyExc_RuntimeError, "%S", value);
+    Py_XDECREF(type);
+    Py_XDECREF(value);
+    Py_XDECREF(trace);
+  }
+  throw PythonError();
+}
+}  // namespace
+
 Owned call_parsed(PyObject* overload, const OpInfo& op, Form form, PyObject* args, PyObject* kwargs,
                   UseCall use) {
   std::vector<PyObject*> values(PySequence_Fast_ITEMS(args),
@@ -121,7 +139,7 @@ Owned call_parsed(PyObject* overload, const OpInfo& op, Form form, PyObject* arg
   if (modes_active()) return Owned(dispatch_torch_function(overload, arguments));
   Overload row{&op, form};
   Call call;
-  if (!call.match(row, arguments)) raise_no_match({op.name, &row, 1}, arguments);
+  if (!call.match(row, arguments)) raise_mismatch({op.name, &row, 1}, arguments);
   if (call.foreign) return Owned(dispatch_torch_function(overload, arguments));
   return use(op, call);
 }

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "bindings/tensor/tensor.h"
+#include "bindings/torch_dispatch.h"
 
 namespace msa::py {
 
@@ -11,13 +12,16 @@ constinit thread_local TorchFunctionState torch_function_state;
 
 namespace {
 
-PyObject* hook_name = nullptr;      // "__torch_function__"
-PyObject* disabled_hook = nullptr;  // _disabled_torch_function_impl
+PyObject* hook_name = nullptr;            // "__torch_function__"
+PyObject* disabled_hook = nullptr;        // _disabled_torch_function_impl
+PyObject* default_hook_object = nullptr;  // of torch.Tensor
 
 // The type's own hook, borrowed; null when it has none or has switched it off.
 PyObject* hook_of(PyTypeObject* type) {
   PyObject* hook = _PyType_Lookup(type, hook_name);
   if (!hook || hook == disabled_hook) return nullptr;
+  // A class whose hook is __torch_dispatch__ makes its results itself.
+  if (hook == default_hook_object && has_torch_dispatch(type)) return nullptr;
   if (Py_IS_TYPE(hook, &PyClassMethod_Type)) {
     Owned inner(PyObject_GetAttrString(hook, "__func__"));
     PyErr_Clear();
@@ -332,6 +336,7 @@ void init_torch_function(PyObject* module) {
   checked(PyModule_AddObjectRef(module, "DisableTorchFunction", as_object(&all_switch)));
   Owned hook = checked(PyDescr_NewClassMethod(&tensor_base_type, &default_hook_def));
   checked(PyDict_SetItemString(tensor_base_type.tp_dict, "__torch_function__", hook.get()));
+  default_hook_object = hook.get();
   PyType_Modified(&tensor_base_type);
 }
 

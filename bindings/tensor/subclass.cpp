@@ -5,6 +5,7 @@
 #include "bindings/torch_dispatch.h"
 #include "bindings/types/types.h"
 #include "core/autograd/meta.h"
+#include "core/dispatch/opaque.h"
 #include "generated/ops_view.h"
 
 namespace msa::py {
@@ -44,6 +45,8 @@ PyObject* as_subclass(PyObject* self, const Arguments& given) {
   MSA_REQUIRE(cls, Type, "as_subclass() missing 1 required positional argument: \"cls\"");
   PyTypeObject* type = tensor_class("as_subclass", cls);
   const Tensor& t = tensor_of(self);
+  if (is_python(t) && python_parts(t).data.defined() && !has_torch_dispatch(type))
+    return wrap_as(type, detach(python_parts(t).data));
   MSA_REQUIRE(!has_torch_dispatch(type) || !t.requires_grad(), NotImplemented,
               "as_subclass: ", type->tp_name,
               " has __torch_dispatch__, and the tensor has a history; detach it first");

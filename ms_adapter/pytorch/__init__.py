@@ -75,7 +75,6 @@ from ._basics import (
     AcceleratorError,
     FatalError,
     JITException,
-    compile,
     compiled_with_cxx11_abi,
     get_device_module,
     get_file_path,
@@ -145,9 +144,11 @@ from .sparse._create import (
     sparse_csr_tensor,
     sspaddmm,
 )
+from .compiler import compile
 from .serialization import load, save
+from ._dispatch_keys import DispatchKey, DispatchKeySet
 from ._tag import Tag
-from . import _custom_ops, distributions, fx, library
+from . import _custom_ops, _dynamo, _inductor, _jit_internal, distributions, export, fx, library
 
 globals().update(
     **_OLDER_NAMES, **storage.storage_classes(), **storage.tensor_classes(), **_foreach.FUNCTIONS

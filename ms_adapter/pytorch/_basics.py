@@ -1,14 +1,13 @@
 """Functions of torch itself that are neither operators nor in a module of their own."""
 
 import os
-import warnings
 
 import ms_adapter.pytorch as torch
 from ms_adapter import _C
 
 from . import storage as _storage
 
-_said_compile = _warn_always = False
+_warn_always = False
 _interop_threads = 1
 
 
@@ -36,13 +35,8 @@ def set_default_tensor_type(t, /):
     torch.set_default_dtype(_storage.dtype_of_type_name(t) if isinstance(t, str) else t.dtype)
 
 
-def compile(model=None, **options):
-    """``model`` itself: compiling is not supported yet, which is said once; everything runs eagerly."""
-    global _said_compile
-    if not _said_compile:
-        _said_compile = True
-        warnings.warn("torch.compile: ms_adapter runs the model eagerly; results are the same.", stacklevel=2)
-    return (lambda function: function) if model is None else model
+_warn_always = False
+_interop_threads = 1
 
 
 def is_warn_always_enabled():

@@ -119,4 +119,5 @@ def nonzero(input, *, out=None, as_tuple=False):
         return rows(input) if out is None else rows(input, out=out)
     return rows(input.unsqueeze(0) if input.dim() == 0 else input).unbind(1)
 
+
 _overridable(vars(), [name for name in __all__ if isinstance(globals()[name], _FunctionType)])

@@ -7,7 +7,7 @@ import math
 import ms_adapter.pytorch as torch
 
 from ._names import qualified_name, resolve
-from .node import Node, _type_repr, map_arg
+from .node import _type_repr, map_arg
 
 _BINARY = {
     "add": "+",
@@ -240,7 +240,9 @@ class _Verbatim:
 def _text(value):
     """A value as an expression."""
     if isinstance(value, torch.Tensor):
-        raise RuntimeError("fx: a tensor cannot stand in generated code; register it as a buffer of the module.")
+        raise RuntimeError(
+            "fx: a tensor cannot stand in generated code; register it as a buffer of the module."
+        )
     return repr(value)
 
 

@@ -133,4 +133,6 @@ class Namespace:
         """Whether Python, or what generated code needs, means something else by the name."""
         if name in keyword.kwlist:
             return True
-        return name in _BUILTIN_NAMES and getattr(builtins, name, torch if name == "torch" else None) is not obj
+        return (
+            name in _BUILTIN_NAMES and getattr(builtins, name, torch if name == "torch" else None) is not obj
+        )

@@ -6,11 +6,11 @@ import math
 import ms_adapter.pytorch as torch
 
 from . import _patches
-from ._patches import _wrapped_fns_to_patch, _wrapped_methods_to_patch, wrap
+from ._patches import wrap
 from .graph import Graph
 from .graph_module import GraphModule
 from .node import base_types
-from .proxy import ParameterProxy, Proxy, TracerBase
+from .proxy import ParameterProxy, TracerBase
 
 __all__ = ["PH", "PHBase", "Tracer", "is_fx_tracing", "symbolic_trace", "wrap"]
 
@@ -41,10 +41,12 @@ def _assert_is_none(value, msg):
 
 
 class Tracer(TracerBase):
-    """Traces modules and functions; subclasses choose leaves (``is_leaf_module``) and change what is recorded.
+    """Traces modules and functions; subclasses choose leaves (``is_leaf_module``) and change what is
+    recorded.
 
-    ``autowrap_modules`` and ``autowrap_functions`` name functions that are recorded as calls although they do not
-    know tensors, such as those of ``math``; ``param_shapes_constant`` lets shapes of parameters be plain numbers.
+    ``autowrap_modules`` and ``autowrap_functions`` name functions that are recorded as calls although they
+    do not know tensors, such as those of ``math``; ``param_shapes_constant`` lets shapes of parameters be
+    plain numbers.
 
     >>> import ms_adapter.pytorch as torch
     >>> class Shallow(torch.fx.Tracer):
@@ -100,10 +102,10 @@ class Tracer(TracerBase):
         if name is None:
             return attr_val
         if name not in parameter_proxy_cache:
-            make = None
+            options = {}
             if self.param_shapes_constant and not buffer:
-                make = lambda node: ParameterProxy(self, node, name, attr_val)
-            parameter_proxy_cache[name] = self.create_proxy("get_attr", name, (), {}, proxy_factory_fn=make)
+                options["proxy_factory_fn"] = lambda node: ParameterProxy(self, node, name, attr_val)
+            parameter_proxy_cache[name] = self.create_proxy("get_attr", name, (), {}, **options)
         return parameter_proxy_cache[name]
 
     def create_arg(self, a):
@@ -182,7 +184,8 @@ class Tracer(TracerBase):
         value = concrete_args[name]
         if torch.utils._pytree.tree_any(lambda leaf: isinstance(leaf, PHBase), value):
             raise NotImplementedError(
-                f"symbolic_trace: concrete_args[{name!r}] holds inputs inside a structure, which is not supported; "
+                f"symbolic_trace: concrete_args[{name!r}] holds inputs inside a structure, which is not "
+                "supported; "
                 "trace a function that takes them one by one."
             )
         proxy = self._placeholder(f"{name}_1", default, parameter)

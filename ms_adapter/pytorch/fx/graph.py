@@ -5,7 +5,7 @@ import copy
 
 import ms_adapter.pytorch as torch
 
-from ._codegen import CodeGen, PythonCode, magic_methods, reflectable_magic_methods
+from ._codegen import CodeGen, PythonCode
 from ._names import Namespace, hint, qualified_name
 from .node import Node, map_arg
 
@@ -213,7 +213,9 @@ class Graph:
             self._own(node)
             for argument in node._input_nodes:
                 if argument.graph is not self:
-                    raise RuntimeError(f"Argument '{argument}' of Node '{node}' does not belong to this Graph.")
+                    raise RuntimeError(
+                        f"Argument '{argument}' of Node '{node}' does not belong to this Graph."
+                    )
                 if argument not in seen:
                     raise RuntimeError(
                         f"Argument '{argument}' of Node '{node}' was used before it has been defined! Please "
@@ -239,7 +241,9 @@ class Graph:
 
     # ---- copying --------------------------------------------------------------------------------
     def node_copy(self, node, arg_transform=lambda x: x):
-        """Adds a copy of ``node``, of this or another graph; ``arg_transform`` gives this graph's nodes for its own."""
+        """Adds a copy of ``node``, of this or another graph; ``arg_transform`` gives this graph's nodes for
+        its own.
+        """
         name = node.name
         made = self.create_node(
             node.op,
@@ -293,7 +297,9 @@ class Graph:
         self._codegen._body_transformer = before
 
     def on_generate_code(self, make_transformer):
-        """Changes the lines of generated code: ``make_transformer(current)`` gives a function from lines to lines."""
+        """Changes the lines of generated code: ``make_transformer(current)`` gives a function from lines to
+        lines.
+        """
         before = self._codegen._body_transformer
         self._codegen._body_transformer = make_transformer(before)
         return self._unchanged_codegen(before)

@@ -70,8 +70,8 @@ def _copy_attr(from_module, to_module, target):
 class GraphModule(torch.nn.Module):
     """A module that runs a graph.
 
-    ``root`` is the module that the graph's attributes are taken from, or a dict of them by dotted name. After
-    changes of ``graph`` call :meth:`recompile`.
+    ``root`` is the module that the graph's attributes are taken from, or a dict of them by dotted name.
+    After changes of ``graph`` call :meth:`recompile`.
 
     >>> import ms_adapter.pytorch as torch
     >>> net = torch.fx.symbolic_trace(torch.nn.Sequential(torch.nn.ReLU()))
@@ -104,7 +104,9 @@ class GraphModule(torch.nn.Module):
         elif isinstance(root, dict):
             self._take_from_dict(root, graph)
         else:
-            raise RuntimeError(f"Unsupported type {type(root)} passed for root: a Module or a dict is wanted.")
+            raise RuntimeError(
+                f"Unsupported type {type(root)} passed for root: a Module or a dict is wanted."
+            )
         for hooks in _HOOKS:
             setattr(self, hooks, [])
         self.meta = dict(getattr(root, "meta", {})) if isinstance(getattr(root, "meta", {}), dict) else {}
@@ -213,7 +215,7 @@ class GraphModule(torch.nn.Module):
         body = self.__dict__.copy()
         code = self._graph.python_code(root_module="self")
         body.pop("_graph", None)
-        body["_code"], body["_graphmodule_cls_name"] = code.src, type(self).__name__
+        body["_code"] = code.src
         return reduce_graph_module, (body, import_block(code.globals))
 
     def to_folder(self, folder, module_name="FxModule"):
@@ -222,7 +224,12 @@ class GraphModule(torch.nn.Module):
         os.makedirs(folder, exist_ok=True)
         torch.save(self.state_dict(), folder / "state_dict.pt")
         code = self._graph.python_code(root_module="self")
-        lines = [import_block(code.globals), "from torch.nn import *", "", f"class {module_name}(torch.nn.Module):"]
+        lines = [
+            import_block(code.globals),
+            "from torch.nn import *",
+            "",
+            f"class {module_name}(torch.nn.Module):",
+        ]
         lines += ["    def __init__(self):", "        super().__init__()"]
         for name, module in self.named_children():
             torch.save(module, folder / f"{name}.pt")
@@ -240,7 +247,9 @@ class GraphModule(torch.nn.Module):
         (folder / "module.py").write_text("\n".join(lines) + f"\n\n{body}\n")
         (folder / "__init__.py").write_text("from .module import *\n")
 
-    def print_readable(self, print_output=True, include_stride=False, include_device=False, colored=False, **kw):
+    def print_readable(
+        self, print_output=True, include_stride=False, include_device=False, colored=False, **kw
+    ):
         """The code of this and all nested GraphModules as classes; printed too unless told not to."""
         text = _readable(self, "self" if not print_output else "")
         if print_output:
@@ -249,7 +258,11 @@ class GraphModule(torch.nn.Module):
 
     def __str__(self):
         return "\n".join(
-            [super().__str__(), self._code, "# To see more debug info, please use `graph_module.print_readable()`"]
+            [
+                super().__str__(),
+                self._code,
+                "# To see more debug info, please use `graph_module.print_readable()`",
+            ]
         )
 
     # ---- hooks ----------------------------------------------------------------------------------
@@ -289,7 +302,9 @@ def _import_values(block):
         if words[:1] == ["from"] and public_module(words[1]).partition(".")[0] == "torch":
             value = resolve(f"{public_module(words[1])}.{words[3]}")
             if value is None:
-                raise ImportError(f"fx: {words[1]}.{words[3]}, which a saved GraphModule calls, is not there.")
+                raise ImportError(
+                    f"fx: {words[1]}.{words[3]}, which a saved GraphModule calls, is not there."
+                )
             space[words[-1]] = value
         elif words[:2] == ["import", "torch"]:
             space["torch"] = torch

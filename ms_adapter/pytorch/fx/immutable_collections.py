@@ -1,4 +1,6 @@
-"""Lists and dicts that nodes keep their arguments in: changing one behind the node's back would lose its users."""
+"""Lists and dicts that nodes keep their arguments in: changing one behind the node's back would lose its
+users.
+"""
 
 import ms_adapter.pytorch.utils._pytree as _pytree
 
@@ -8,7 +10,8 @@ __all__ = ["immutable_dict", "immutable_list"]
 def _refuse(self, *args, **kwargs):
     """Raises TypeError."""
     raise TypeError(
-        f"'{type(self).__name__}' object does not support mutation: a node's arguments are changed by assigning "
+        f"'{type(self).__name__}' object does not support mutation: a node's arguments are changed by "
+        "assigning "
         "new ones, as in node.args = (...) or node.kwargs = {...}."
     )
 

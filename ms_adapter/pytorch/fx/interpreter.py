@@ -2,8 +2,6 @@
 
 import contextlib
 
-import ms_adapter.pytorch as torch
-
 from ._symbolic_trace import Tracer
 from .graph import Graph
 from .graph_module import GraphModule
@@ -14,7 +12,8 @@ __all__ = ["Interpreter", "Transformer"]
 
 
 class Interpreter:
-    """Runs a GraphModule (or a ``graph`` with ``module``'s attributes); override what is done for a kind of node.
+    """Runs a GraphModule (or a ``graph`` with ``module``'s attributes); override what is done for a kind of
+    node.
 
     >>> import ms_adapter.pytorch as torch
     >>> class Negated(torch.fx.Interpreter):
@@ -43,7 +42,9 @@ class Interpreter:
         return by_user
 
     def run(self, *args, initial_env=None, enable_io_processing=True):
-        """What the graph returns for these inputs; ``initial_env`` gives values of nodes that then do not run."""
+        """What the graph returns for these inputs; ``initial_env`` gives values of nodes that then do not
+        run.
+        """
         self.env = dict(initial_env or {})
         self.args_iter = iter(self.graph.process_inputs(*args) if enable_io_processing else args)
         for node in self.graph.nodes:
@@ -134,7 +135,9 @@ class Interpreter:
 
         def load(node):
             if node not in self.env:
-                raise RuntimeError(f"Node {n} referenced nonexistent value {node}! Run Graph.lint() to diagnose.")
+                raise RuntimeError(
+                    f"Node {n} referenced nonexistent value {node}! Run Graph.lint() to diagnose."
+                )
             return self.env[node]
 
         return _thawed(map_arg(args, load))

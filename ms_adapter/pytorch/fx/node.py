@@ -32,7 +32,7 @@ _get_qualified_name = qualified_name
 
 
 def has_side_effect(fn):
-    """Keeps calls of ``fn`` in graphs though nothing uses their result; returns ``fn``, as a decorator does."""
+    """Keeps calls of ``fn`` in graphs though nothing uses their result; returns ``fn``."""
     _side_effectful_functions.add(fn)
     return fn
 
@@ -90,8 +90,9 @@ def _format_arg(arg):
 class Node:
     """One operation: ``op`` is what is done, ``target`` to what, ``args`` and ``kwargs`` with what.
 
-    ``op`` is placeholder, get_attr, call_function, call_method, call_module or output. ``users`` are the nodes
-    that take this one's value, ``all_input_nodes`` those whose values it takes; ``meta`` is free for passes.
+    ``op`` is placeholder, get_attr, call_function, call_method, call_module or output. ``users`` are the
+    nodes that take this one's value, ``all_input_nodes`` those whose values it takes; ``meta`` is free for
+    passes.
 
     >>> import ms_adapter.pytorch as torch
     >>> node = list(torch.fx.symbolic_trace(lambda x: torch.relu(x)).graph.nodes)[1]
@@ -225,7 +226,7 @@ class Node:
         return False
 
     def is_impure(self, impure_random=True):
-        """Whether the node does something beside giving its value, so that it stays though nothing uses it."""
+        """Whether the node does something beside giving its value, so that it stays unused."""
         if self.op in ("placeholder", "output"):
             return True
         if self.op == "call_function":
@@ -261,7 +262,9 @@ class Node:
             return f"operator.{target.__name__}"
         return str(target) if isinstance(target, torch.ops.OpOverload) else qualified_name(target)
 
-    def format_node(self, placeholder_names=None, maybe_return_typename=None, *, include_tensor_metadata=False):
+    def format_node(
+        self, placeholder_names=None, maybe_return_typename=None, *, include_tensor_metadata=False
+    ):
         """The node as a line of ``print(graph)``."""
         kind = f"{_type_repr(self.type)} " if self.type else ""
         start = f"%{self.name} : {kind}[num_users={len(self.users)}] = {self.op}"
@@ -280,7 +283,9 @@ class Node:
     def normalized_arguments(
         self, root, arg_types=None, kwarg_types=None, normalize_to_only_use_kwargs=False
     ):
-        """The arguments by the called function's parameters, as (args, kwargs), or None where they are unknown."""
+        """The arguments by the called function's parameters, as (args, kwargs), or None where they are
+        unknown.
+        """
         from . import operator_schemas
 
         if self.op == "call_function":
@@ -292,4 +297,3 @@ class Node:
                 root, self.target, self.args, self.kwargs, normalize_to_only_use_kwargs
             )
         return None
-

@@ -73,9 +73,9 @@ class TracerBase:
             return slice(*(self.create_arg(part) for part in (a.start, a.stop, a.step)))
         if isinstance(a, range):
             return range(*(self.create_arg(part) for part in (a.start, a.stop, a.step)))
-        if a is None or a is ... or isinstance(a, (*base_types, torch.ops.OpOverload, type)) or callable(a):
-            if not isinstance(a, torch.nn.Module):
-                return a
+        plain = a is None or a is ... or isinstance(a, (*base_types, type))
+        if plain or callable(a) and not isinstance(a, torch.nn.Module):
+            return a
         raise NotImplementedError(f"argument of type: {type(a)}")
 
     def _dict_arg(self, a):
@@ -96,7 +96,8 @@ class TracerBase:
         if count is not None:
             return (obj[i] for i in range(count))
         raise TraceError(
-            "Proxy object cannot be iterated: its length is not known while tracing. This happens when a traced "
+            "Proxy object cannot be iterated: its length is not known while tracing. This happens when a "
+            "traced "
             "value is used in a loop or as *args or **kwargs; index it, or hide the code in a function that "
             "torch.fx.wrap makes a leaf."
         )
@@ -116,7 +117,9 @@ class GraphAppendingTracer(TracerBase):
 
 def _refuse_node_as_key(value):
     if isinstance(value, Node):
-        raise RuntimeError(f"Keys for dictionaries used as an argument cannot contain a Node. Got key: {value}")
+        raise RuntimeError(
+            f"Keys for dictionaries used as an argument cannot contain a Node. Got key: {value}"
+        )
     return value
 
 
@@ -130,7 +133,9 @@ def _unpacked_count(frame):
 
 def _stack_of_user():
     """The frames outside of this package, as text."""
-    frames = [f for f in inspect.stack(0) if f"{__package__}." not in f.frame.f_globals.get("__name__", "") + "."]
+    frames = [
+        f for f in inspect.stack(0) if f"{__package__}." not in f.frame.f_globals.get("__name__", "") + "."
+    ]
     return "".join(f'  File "{f.filename}", line {f.lineno}, in {f.function}\n' for f in reversed(frames))
 
 
@@ -183,7 +188,8 @@ class Proxy:
 
     def __len__(self):
         raise RuntimeError(
-            "'len' is not supported in symbolic tracing by default. If you want this call to be recorded, please "
+            "'len' is not supported in symbolic tracing by default. If you want this call to be "
+            "recorded, please "
             "call torch.fx.wrap('len') at module scope"
         )
 

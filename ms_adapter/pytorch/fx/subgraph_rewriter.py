@@ -15,7 +15,7 @@ __all__ = ["Match", "ReplacedPatterns", "replace_pattern", "replace_pattern_with
 
 
 class Match(typing.NamedTuple):
-    """Where a pattern was found: its last node, and the graph's node for each of the pattern's."""
+    """Where a pattern was found: the pattern's last node, and the graph's node for each of the pattern's."""
 
     anchor: Node
     nodes_map: dict
@@ -31,7 +31,8 @@ class ReplacedPatterns:
 
 
 def replace_pattern(gm, pattern, replacement):
-    """Puts ``replacement`` wherever ``gm`` does what ``pattern`` does; both are functions or modules of tensors.
+    """Puts ``replacement`` wherever ``gm`` does what ``pattern`` does; both are functions or modules of
+    tensors.
 
     Matches do not overlap. Returns the list of Match; ``gm`` is recompiled.
 
@@ -90,7 +91,9 @@ def _graph_of(what):
 
 
 def _replace(gm, match, graph, renamed):
-    """Puts a copy of ``graph`` in the place of one match; ``renamed``: what earlier replacements put for nodes."""
+    """Puts a copy of ``graph`` in the place of one match; ``renamed``: what earlier replacements put for
+    nodes.
+    """
     placeholders = [node for node in graph.nodes if node.op == "placeholder"]
     if len(placeholders) != len(match.placeholder_nodes):
         raise AssertionError(
@@ -106,16 +109,17 @@ def _replace(gm, match, graph, renamed):
     new = returned if isinstance(returned, (tuple, list)) else (returned,)
     if len(new) != len(match.returning_nodes):
         raise AssertionError(
-            f"replace_pattern: the pattern returns {len(match.returning_nodes)} values, the replacement {len(new)}."
+            f"replace_pattern: the pattern returns {len(match.returning_nodes)} values, the replacement "
+            f"{len(new)}."
         )
     for old, made in zip(match.returning_nodes, new):
         if isinstance(made, Node):
             old.replace_all_uses_with(made)
             renamed[old] = made
     for node in reversed(list(gm.graph.nodes)):
-        if node in matched and node.op not in ("placeholder", "output") and node not in match.placeholder_nodes:
-            if not node.users:
-                gm.graph.erase_node(node)
+        inner = node in matched and node.op not in ("placeholder", "output")
+        if inner and node not in match.placeholder_nodes and not node.users:
+            gm.graph.erase_node(node)
     nodes_map = {p: renamed.get(n, n) if p.op == "placeholder" else n for p, n in match.nodes_map.items()}
     made = [n for p, n in values.items() if p.op != "placeholder" and isinstance(n, Node)]
     return ReplacedPatterns(anchor=match.anchors[0], nodes_map=nodes_map, replacements=made)

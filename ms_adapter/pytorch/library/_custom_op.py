@@ -97,6 +97,7 @@ def custom_op(name, fn=None, /, *, mutates_args, device_types=None, schema=None,
                 _custom.forget(overload)
         overload = _custom.define(parse_schema(f"{name}{text}"))
         overload.tags = list(tags) if isinstance(tags, (tuple, list)) else [tags] if tags else []
+        overload.is_function = True
         made = CustomOpDef(overload, function)
         register_kernel(made, device_types, function)
         return made
@@ -105,7 +106,7 @@ def custom_op(name, fn=None, /, *, mutates_args, device_types=None, schema=None,
 
 
 def register_kernel(op, device_types, func=None, /, *, lib=None):
-    """Gives an operator a function for device types, as "cpu" (None: for all); without ``func`` a decorator."""
+    """Gives an operator a function for device types, as "cpu" (None: for all); or a decorator."""
     kinds = (device_types,) if isinstance(device_types, str) or device_types is None else device_types
 
     def register(function):
@@ -125,8 +126,8 @@ def register_fake(op, func=None, /, *, lib=None, _stacklevel=1, allow_override=F
     def register(function):
         try:
             find(op).fake = function
-        except RuntimeError:
-            if not isinstance(op, str):
+        except RuntimeError as err:
+            if not isinstance(op, str) or isinstance(err, NotImplementedError):
                 raise
             _custom.pending_fakes[op.removesuffix(".default")] = function
         return function
@@ -150,7 +151,8 @@ def register_autograd(op, backward, /, *, setup_context=None, lib=None):
     overload = find(op)
     if overload._schema.is_mutable:
         raise RuntimeError(
-            f"Cannot register autograd formula for non-functional operator {overload} with schema {overload._schema}."
+            f"Cannot register autograd formula for non-functional operator {overload} with schema "
+            f"{overload._schema}."
         )
     overload.backward, overload.setup_context = backward, setup_context
 
@@ -164,7 +166,9 @@ def register_torch_dispatch(op, torch_dispatch_class, func=None, /, *, lib=None,
     def register(function):
         rules = find(op).dispatch_rules
         if torch_dispatch_class in rules and not allow_override:
-            raise RuntimeError(f"{torch_dispatch_class} already has a `__torch_dispatch__` rule registered for {op}")
+            raise RuntimeError(
+                f"{torch_dispatch_class} already has a `__torch_dispatch__` rule registered for {op}"
+            )
         rules[torch_dispatch_class] = function
         return function
 
@@ -194,7 +198,8 @@ class FakeImplCtx:
     def new_dynamic_size(self, *, min=0, max=None):
         """Raises: sizes that depend on data are never symbolic here."""
         raise NotImplementedError(
-            "new_dynamic_size: sizes that depend on data have no symbol in ms_adapter; run the operator on cpu tensors."
+            "new_dynamic_size: sizes that depend on data have no symbol in ms_adapter; run the operator "
+            "on cpu tensors."
         )
 
     new_unbacked_symint = create_unbacked_symint = new_dynamic_size
@@ -203,5 +208,3 @@ class FakeImplCtx:
 def get_ctx():
     """The FakeImplCtx, to be called in fakes."""
     return FakeImplCtx()
-
-

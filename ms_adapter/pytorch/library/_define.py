@@ -34,7 +34,8 @@ def find(op):
         raise ValueError(f"an operator's name is written 'namespace::name', got {name!r}.")
     if namespace == "aten":
         raise NotImplementedError(
-            f"{name}: other kernels for the registry's own operators are not supported; a TorchFunctionMode or "
+            f"{name}: other kernels for the registry's own operators are not supported; a "
+            "TorchFunctionMode or "
             "TorchDispatchMode can replace them."
         )
     rest, _, overload = rest.partition(".")
@@ -51,7 +52,8 @@ def key_of(device_type):
 
 
 class Library:
-    """A place for operators of one namespace: ``kind`` is "DEF" (new ones), "FRAGMENT" (more), "IMPL" (kernels).
+    """A place for operators of one namespace: ``kind`` is "DEF" (new ones), "FRAGMENT" (more), "IMPL"
+    (kernels).
 
     >>> import ms_adapter.pytorch as torch
     >>> lib = torch.library.Library("docs_library", "DEF")
@@ -65,10 +67,13 @@ class Library:
         if kind not in ("IMPL", "DEF", "FRAGMENT"):
             raise ValueError(f"Unsupported kind: {kind}")
         if ns in ("prim", "prims", "aten") and kind == "DEF":
-            raise ValueError(f"{ns} is a reserved namespace. Please try creating a library with another name.")
+            raise ValueError(
+                f"{ns} is a reserved namespace. Please try creating a library with another name."
+            )
         if kind == "DEF" and any(lib.ns == ns and lib.kind == "DEF" for lib in _libraries):
             raise RuntimeError(
-                f"Only a single TORCH_LIBRARY can be used to register the namespace {ns}; please put all of your "
+                f"Only a single TORCH_LIBRARY can be used to register the namespace {ns}; please put all "
+                "of your "
                 "definitions in a single TORCH_LIBRARY block, or use kind='FRAGMENT'."
             )
         self.ns, self.kind, self.dispatch_key = ns, kind, dispatch_key
@@ -92,7 +97,9 @@ class Library:
         return parsed.name.partition("::")[2]
 
     def impl(self, op_name, fn, dispatch_key="", *, with_keyset=False, allow_override=False):
-        """Gives an operator a kernel for a dispatch key, such as "CPU", "Meta" or "CompositeImplicitAutograd"."""
+        """Gives an operator a kernel for a dispatch key, such as "CPU", "Meta" or
+        "CompositeImplicitAutograd".
+        """
         if not callable(fn):
             raise TypeError(f"Input function is required to be a callable but found type {type(fn)}")
         key = dispatch_key or self.dispatch_key or "CompositeImplicitAutograd"
@@ -105,14 +112,17 @@ class Library:
             fn = functools.partial(fn, None)
         if key in overload.kernels and not allow_override:
             raise RuntimeError(
-                f"This is not allowed since there's already a kernel registered from python overriding {overload} "
+                "This is not allowed since there's already a kernel registered from python overriding "
+                f"{overload} "
                 f"'s behavior for {key} dispatch key and {self.ns} namespace."
             )
         overload.kernels[key] = fn
 
     def fallback(self, fn, dispatch_key="", *, with_keyset=False):
         """Raises: one kernel for all operators of a key is what TorchDispatchMode is for."""
-        raise NotImplementedError("Library.fallback is not supported; a TorchDispatchMode sees all operators.")
+        raise NotImplementedError(
+            "Library.fallback is not supported; a TorchDispatchMode sees all operators."
+        )
 
     def _register_fake(self, op_name, fn, _stacklevel=1, *, allow_override=False):
         find(f"{self.ns}::{op_name}").fake = fn
@@ -160,7 +170,9 @@ def define(qualname, schema=None, *, lib=None, tags=()):
 
 
 def impl(qualname, types, func=None, *, lib=None):
-    """Gives "ns::name" a kernel for device types ("cpu", or "default" for all); without ``func`` a decorator."""
+    """Gives "ns::name" a kernel for device types ("cpu", or "default" for all); without ``func`` a
+    decorator.
+    """
     if isinstance(qualname, Library):  # the older form: impl(library, name, key)
         library, name, key = qualname, types, func or ""
 
@@ -172,11 +184,13 @@ def impl(qualname, types, func=None, *, lib=None):
     kinds = (types,) if isinstance(types, str) or types is None else tuple(types)
 
     def decorate(function):
-        overload = find(qualname)
-        for kind in kinds:
-            overload.kernels[key_of(kind)] = function
+        try:
+            kernels = find(qualname).kernels
+        except RuntimeError as err:  # the operator may come later
+            if not isinstance(qualname, str) or isinstance(err, NotImplementedError):
+                raise
+            kernels = _custom.pending_kernels.setdefault(qualname.removesuffix(".default"), {})
+        kernels.update((key_of(kind), function) for kind in kinds)
         return function
 
     return decorate if func is None else (decorate(func), None)[1]
-
-

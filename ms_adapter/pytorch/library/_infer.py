@@ -7,6 +7,8 @@ import typing
 
 import ms_adapter.pytorch as torch
 
+from ..ops._schemas import default_text
+
 __all__ = ["infer_schema"]
 
 _UNION = (typing.Union, types.UnionType)
@@ -61,7 +63,10 @@ def _returns_text(kind, fail):
         return f"({', '.join(parts)})"
     text = _type_text(kind)
     if text is None or text.endswith("?"):
-        fail(f"Return has unsupported type {kind}. The valid types are: Tensor, list[Tensor], numbers, and tuples.")
+        fail(
+            f"Return has unsupported type {kind}. The valid types are: Tensor, list[Tensor], numbers, "
+            "and tuples."
+        )
     return text
 
 
@@ -99,7 +104,10 @@ def infer_schema(prototype_function, /, *, mutates_args, op_name=None):
             fail(f"Parameter {name} has unsupported type {parameter.annotation}.")
         written = text.startswith("Tensor") if mutates_args == "unknown" else name in mutates_args
         if written and not text.startswith("Tensor"):
-            fail(f"Parameter {name} is in mutates_args but only Tensors or collections of Tensors can be mutated.")
+            fail(
+                f"Parameter {name} is in mutates_args but only Tensors or collections of Tensors can be "
+                "mutated."
+            )
         if written:
             text = text.replace("Tensor", f"Tensor(a{len(parts)}!)", 1)
         parts.append(f"{text} {name}{_default_text(parameter, fail)}")
@@ -119,17 +127,10 @@ def _default_text(parameter, fail):
         return f"={str(value).removeprefix('torch.')}"
     if isinstance(value, torch.device):
         return f'="{value}"'
-    if isinstance(value, float):
-        return f"={_float_text(value)}"
-    if value is None or isinstance(value, (int, bool)):
-        return f"={value}"
+    if value is None or isinstance(value, (int, float, bool)):
+        return f"={default_text(value)}"
     fail(f"Parameter {parameter.name} has an unsupported default value type {type(value)}.")
     return None
-
-
-def _float_text(value):
-    """2.0 as "2." in schemas."""
-    return f"{value:g}." if value == int(value) and abs(value) < 1e6 else repr(value)
 
 
 def _local_names():

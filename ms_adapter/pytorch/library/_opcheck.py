@@ -17,10 +17,10 @@ class OpCheckError(Exception):
 def opcheck(op, args, kwargs=None, *, test_utils=_TESTS, raise_exception=True, atol=None, rtol=None):
     """Checks an operator on one set of arguments; returns {test: "SUCCESS" or what was found}.
 
-    ``test_schema``: only what the schema says is written to is changed. ``test_autograd_registration``: inputs that
-    require gradients have one registered. ``test_faketensor``: the fake gives the shapes and dtypes of the real
-    results. ``test_aot_dispatch_dynamic`` needs PyTorch's compiler: here it checks that backward runs twice with the
-    same result.
+    ``test_schema``: only what the schema says is written to is changed. ``test_autograd_registration``:
+    inputs that require gradients have one registered. ``test_faketensor``: the fake gives the shapes and
+    dtypes of the real results. ``test_aot_dispatch_dynamic`` needs PyTorch's compiler: here it checks that
+    backward gives the same twice.
 
     >>> import ms_adapter.pytorch as torch
     >>> @torch.library.custom_op("docs::inc", mutates_args=())
@@ -73,13 +73,18 @@ def _check_schema(overload, args, kwargs):
         for a, b in zip(_tensors((now,)), _tensors((then,))):
             if not torch.equal(a, b):
                 raise RuntimeError(
-                    f"Argument {argument.name} is not defined as mutable but was mutated; name it in mutates_args."
+                    f"Argument {argument.name} is not defined as mutable but was mutated; name it in "
+                    "mutates_args."
                 )
 
 
 def _check_registration(overload, args, kwargs):
     wanted = any(t.requires_grad for t in _tensors((*args, *kwargs.values())))
-    if wanted and overload.backward is None and not {"CompositeImplicitAutograd", "Autograd"} & set(overload.kernels):
+    if (
+        wanted
+        and overload.backward is None
+        and not {"CompositeImplicitAutograd", "Autograd"} & set(overload.kernels)
+    ):
         raise RuntimeError("inputs require gradients, but no gradient is registered: call register_autograd.")
 
 
@@ -96,7 +101,8 @@ def _check_fake(overload, args, kwargs):
     for i, (a, b) in enumerate(zip(real, fake)):
         if isinstance(a, torch.Tensor) and (a.shape, a.dtype, a.stride()) != (b.shape, b.dtype, b.stride()):
             raise RuntimeError(
-                f"result {i} is {a.dtype} {tuple(a.shape)} with strides {a.stride()}, the fake says {b.dtype} "
+                f"result {i} is {a.dtype} {tuple(a.shape)} with strides {a.stride()}, the fake says "
+                f"{b.dtype} "
                 f"{tuple(b.shape)} with strides {b.stride()}."
             )
 
@@ -108,7 +114,9 @@ def _check_backward(overload, args, kwargs):
     for _ in range(2):
         a, k = _copies(args, kwargs)
         leaves = [t for t in _tensors((*a, *k.values())) if t.requires_grad]
-        results = [t for t in torch.utils._pytree.tree_leaves(overload(*a, **k)) if isinstance(t, torch.Tensor)]
+        results = [
+            t for t in torch.utils._pytree.tree_leaves(overload(*a, **k)) if isinstance(t, torch.Tensor)
+        ]
         total = sum(t.sum() for t in results if t.requires_grad)
         found.append(torch.autograd.grad(total, leaves, allow_unused=True))
     for a, b in zip(*found):

@@ -3,7 +3,6 @@
 from types import FunctionType as _FunctionType
 
 from .._overridable import overridable as _overridable
-
 from ._functional.activation import *  # noqa: F403
 from ._functional.activation import _threshold  # noqa: F401 - PyTorch's other name for it
 from ._functional.attention import *  # noqa: F403

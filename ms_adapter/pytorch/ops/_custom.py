@@ -1,13 +1,15 @@
-"""Custom operators: what one runs for which device, with which gradient, and how it meets modes and classes."""
+"""Custom operators: what one runs for which device, with which gradient, and how modes see it."""
 
 import ms_adapter.pytorch as torch
 from ms_adapter import _C
 
+from . import aten
 from ._overloads import OpOverload, OpOverloadPacket
 from ._schemas import FunctionSchema
 
 packets = {}  # (namespace, name) -> OpOverloadPacket
 pending_fakes = {}  # qualified name -> fake, registered before the operator
+pending_kernels = {}  # the same -> {dispatch key: kernel}
 _ROW_TYPES = {
     "SymInt": "int",
     "ScalarType": "dtype",
@@ -25,7 +27,14 @@ def _row_parameter(argument):
     kind, optional = argument.type.removesuffix("?"), argument.type.endswith("?")
     base, bracket, _ = kind.partition("[")
     kind = _ROW_TYPES.get(base, base) + ("[]" if bracket else "")
-    return argument.name, kind, optional, argument.kwarg_only, argument.has_default_value(), argument.default_value
+    return (
+        argument.name,
+        kind,
+        optional,
+        argument.kwarg_only,
+        argument.has_default_value(),
+        argument.default_value,
+    )
 
 
 class CustomOverload(OpOverload):
@@ -37,12 +46,14 @@ class CustomOverload(OpOverload):
         self.kernels, self.fake, self.backward, self.setup_context = {}, None, None, None
         self.dispatch_rules, self.vmap, self.autocast_dtype = {}, None, None
         self._function, self._excluded = None, False
+        self.is_function = False  # made by custom_op, not by Library.define
         self._written = [i for i, a in enumerate(schema.arguments) if a.alias_info and a.alias_info.is_write]
         self._n_plain = sum(not a.kwarg_only for a in schema.arguments)
         name = f"{self.namespace}::{self._opname}"
         self._custom_row = _C.add_custom_row(
             name, schema.overload_name, str(schema), [_row_parameter(a) for a in schema.arguments], self._run
         )
+        aten.custom_rows[self._custom_row] = self
 
     def __call__(self, /, *args, **kwargs):
         if self.dispatch_rules and (mode := torch.utils._python_dispatch._get_current_dispatch_mode()):
@@ -113,13 +124,15 @@ class CustomOverload(OpOverload):
             found = self.kernels.get(_EXPLICIT)
         found = found or self.kernels.get(_IMPLICIT)
         if found is None and device == "meta":
-            raise NotImplementedError(
-                f"{self._name}: attempted to run this operator with Meta tensors, but there was no fake impl or "
+            raise (RuntimeError if self.is_function else NotImplementedError)(
+                f"{self._name}: attempted to run this operator with Meta tensors, but there was no fake "
+                "impl or "
                 "Meta kernel registered for this operator; register one with torch.library.register_fake."
             )
         if found is None:
             raise NotImplementedError(
-                f"Could not run '{self._name}' with arguments from the '{_KEYS.get(device, device)}' backend: kernels "
+                f"Could not run '{self._name}' with arguments from the '{_KEYS.get(device, device)}' "
+                "backend: kernels "
                 f"are registered for {sorted(self.kernels) or 'no device'}."
             )
         return found
@@ -132,9 +145,12 @@ class CustomOverload(OpOverload):
             for given in tensors:
                 if made is given or _share_memory(made, given):
                     raise RuntimeError(
-                        f"{self._name} (with implementation in {self._where()}): The output of this custom operator "
-                        "(1) must not also be an input to this custom operator and (2) may not alias any inputs to "
-                        "this custom operator or other returns. Please return a clone of the offending tensor."
+                        f"{self._name} (with implementation in {self._where()}): The output of this "
+                        "custom operator "
+                        "(1) must not also be an input to this custom operator and (2) may not alias any "
+                        "inputs to "
+                        "this custom operator or other returns. Please return a clone of the offending "
+                        "tensor."
                     )
 
     def _where(self):
@@ -190,7 +206,8 @@ def _make_function(op):
         listed = op._schema.returns and op._schema.returns[0].type == "Tensor[]"
         made = op.backward(ctx, list(grads)) if listed else op.backward(ctx, *grads)
         made = made if isinstance(made, tuple) else (made,)
-        if len(made) != len(ctx._lengths):
+        made += (None,) * (len(ctx._lengths) - len(made))  # for arguments that were left out
+        if len(made) > len(ctx._lengths):
             raise RuntimeError(
                 f"{op._name}: its backward returned {len(made)} gradients for {len(ctx._lengths)} inputs."
             )
@@ -205,20 +222,22 @@ def _make_function(op):
 
 
 def define(schema):
-    """The overload of a FunctionSchema whose name is ``ns::name``; RuntimeError where there is one already."""
+    """The overload of a FunctionSchema whose name is ``ns::name``; RuntimeError for a second one."""
     namespace, _, name = schema.name.partition("::")
     packet = packets.get((namespace, name)) or OpOverloadPacket(namespace, name, None)
     label = schema.overload_name or "default"
     if label in packet._overloads:
-        raise RuntimeError(f"Tried to register an operator ({schema}) with the same name and overload name twice.")
+        raise RuntimeError(
+            f"Tried to register an operator ({schema}) with the same name and overload name twice."
+        )
     made = packet._overloads[label] = CustomOverload(packet, label, schema)
     if len(packet._overloads) == 1:
         packet._function = made
     else:
         packet._function = lambda *args, **kwargs: _first_that_fits(packet, args, kwargs)
     packets[(namespace, name)] = packet
-    if (fake := pending_fakes.pop(made.name(), None)) is not None:
-        made.fake = fake
+    made.fake = pending_fakes.pop(made.name(), None)
+    made.kernels.update(pending_kernels.pop(made.name(), {}))
     return made
 
 
@@ -243,4 +262,12 @@ def forget(overload):
         packets.pop((packet._namespace, packet.__name__), None)
 
 
-__all__ = ["CustomOverload", "FunctionSchema", "define", "forget", "packets", "pending_fakes"]
+__all__ = [
+    "CustomOverload",
+    "FunctionSchema",
+    "define",
+    "forget",
+    "packets",
+    "pending_fakes",
+    "pending_kernels",
+]

@@ -1,4 +1,4 @@
-"""Operators as objects: ``torch.ops.ns.name`` and its overloads, which __torch_dispatch__ gets as ``func``."""
+"""Operators as objects: ``torch.ops.ns.name`` and its overloads, which __torch_dispatch__ gets."""
 
 import functools
 
@@ -14,7 +14,9 @@ class OperatorBase:
 
 
 class OpOverload(OperatorBase):
-    """One overload of an operator. ``func is torch.ops.aten.mul.Tensor`` holds where __torch_dispatch__ gets it."""
+    """One overload of an operator. ``func is torch.ops.aten.mul.Tensor`` holds where __torch_dispatch__ gets
+    it.
+    """
 
     def __init__(self, packet, overload):
         self.overloadpacket, self._overloadname = packet, overload
@@ -82,23 +84,25 @@ class OpOverloadPacket:
         self._namespace, self.__name__, self._function = namespace, name, function
         self.__qualname__ = self._qualified_op_name = f"{namespace}::{name}"
         self.__module__ = f"torch._ops.{namespace}"
-        self._overloads = {}
+        self._overloads = {}  # those that were used; a custom operator's: all
 
     def __call__(self, /, *args, **kwargs):
         if self._namespace == "aten" and "self" in kwargs:
             kwargs["input"] = kwargs.pop("self")
         return self._function(*args, **kwargs)
 
-    def overload(self, name):
+    def _overload(self, name):
         """The overload of that name, made at first use."""
         if name not in self._overloads:
             self._overloads[name] = OpOverload(self, name)
         return self._overloads[name]
 
     def __getattr__(self, name):
-        if name.startswith("_"):
+        if name in self.__dict__.get("_overloads", ()):
+            return self._overloads[name]
+        if name.startswith("_") or self._namespace not in ("aten", "msa"):
             raise AttributeError(f"'{self._namespace}.{self.__name__}' has no overload '{name}'")
-        return self.overload(name)
+        return self._overload(name)
 
     def overloads(self):
         """The names of the overloads that were used."""
@@ -127,9 +131,28 @@ def _texts():
     return {row: schema for row, _, _, schema, _, _ in _C.rows()}
 
 
-_VIEWS = frozenset(["alias", "as_strided", "diagonal", "expand", "narrow", "permute", "select", "slice", "split"]) | {
-    "split_with_sizes", "squeeze", "t", "transpose", "unbind", "unfold", "unsqueeze", "view", "detach"
-}  # fmt: skip
+_VIEWS = frozenset(
+    [
+        "alias",
+        "as_strided",
+        "detach",
+        "diagonal",
+        "expand",
+        "narrow",
+        "permute",
+        "select",
+        "slice",
+        "split",
+        "split_with_sizes",
+        "squeeze",
+        "t",
+        "transpose",
+        "unbind",
+        "unfold",
+        "unsqueeze",
+        "view",
+    ]
+)
 
 
 def _as_aten(schema, overload, form):

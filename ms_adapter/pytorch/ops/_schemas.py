@@ -45,7 +45,9 @@ class Argument:
         return self.default is not _NOTHING
 
     def __str__(self):
-        return f"{_marked(self.type, self.alias_info)} {self.name}" + (f"={_default_text(self.default)}" if self.has_default_value() else "")
+        return f"{_marked(self.type, self.alias_info)} {self.name}" + (
+            f"={default_text(self.default)}" if self.has_default_value() else ""
+        )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -102,11 +104,14 @@ class FunctionSchema:
             return inspect.Signature([p.replace(default=_NOTHING) for p in parameters])
 
 
-def _default_text(value):
+def default_text(value):
+    """A default as schemas write it, 2.0 as "2."."""
+    if isinstance(value, float):
+        return f"{value:g}." if value == int(value) and abs(value) < 1e6 else repr(value)
     if isinstance(value, str):
         return f'"{value}"'
     if isinstance(value, (list, tuple)):
-        return f"[{', '.join(map(_default_text, value))}]"
+        return f"[{', '.join(map(default_text, value))}]"
     return str(value)
 
 

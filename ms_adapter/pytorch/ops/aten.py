@@ -1,7 +1,7 @@
 """torch.ops.aten: the operators under the names that exported graphs, decompositions and modes use.
 
-``torch.ops.aten.add``, ``torch.ops.aten.add.Tensor`` and ``torch.ops.aten.add.out`` call the operator with the
-arguments given. Rows that PyTorch has no name for are in ``torch.ops.msa``.
+``torch.ops.aten.add``, ``torch.ops.aten.add.Tensor`` and ``torch.ops.aten.add.out`` call the operator with
+the arguments given. Rows that PyTorch has no name for are in ``torch.ops.msa``.
 """
 
 import functools
@@ -10,28 +10,42 @@ import types
 
 from ms_adapter import _C
 
-from ._overloads import OpOverload, OpOverloadPacket
+from ._overloads import OpOverloadPacket
 
 _SPACES = ("linalg", "fft", "special", "sparse")
 
-# How PyTorch's overloads are called where that does not follow from the row. A tuple: the name with a tensor, and
-# with a number, in the place of the last tensor.
-_TENSOR_OR_NUMBER = ("Tensor", "Scalar")
-_PAIRS = dict.fromkeys(
-    ["eq", "ne", "lt", "le", "gt", "ge", "bitwise_and", "bitwise_or", "bitwise_xor", "remainder", "fmod", "rsub"],
-    _TENSOR_OR_NUMBER,
-) | {
-    "masked_fill": ("Tensor", "Scalar"), "floor_divide": ("default", "Scalar"), "pow": ("Tensor_Tensor", "Tensor_Scalar"),
-    "xlogy": ("Tensor", "Scalar_Other"), "lerp": ("Tensor", "Scalar"), "where": ("self", "ScalarOther"),
-    "bitwise_left_shift": ("Tensor", "Tensor_Scalar"), "bitwise_right_shift": ("Tensor", "Tensor_Scalar"),
-}  # fmt: skip
-_OVERLOADS = {
-    "add": "Tensor", "sub": "Tensor", "mul": "Tensor", "div": "Tensor", "fill_": "Scalar", "empty": "memory_format",
-    "transpose": "int", "select": "int", "slice": "Tensor", "unbind": "int", "split": "Tensor", "softmax": "int",
-    "log_softmax": "int", "sum.dim": "dim_IntList", "bernoulli_.tensor": "Tensor", "_index": "Tensor", "prod.dim": "dim_int",
-}  # fmt: skip
+# How PyTorch's overloads are called where that does not follow from the row. A tuple: the name with a
+# tensor, and with a number, in the place of the last tensor.
+_COMPARISONS = ["eq", "ne", "lt", "le", "gt", "ge"]
+_BITS = ["bitwise_and", "bitwise_or", "bitwise_xor"]
+_OTHERS = ["remainder", "fmod", "rsub", "masked_fill", "lerp"]
+_PAIRS = dict.fromkeys([*_COMPARISONS, *_BITS, *_OTHERS], ("Tensor", "Scalar"))
+_PAIRS |= dict.fromkeys(["bitwise_left_shift", "bitwise_right_shift"], ("Tensor", "Tensor_Scalar"))
+_PAIRS |= {
+    "floor_divide": ("default", "Scalar"),
+    "pow": ("Tensor_Tensor", "Tensor_Scalar"),
+    "xlogy": ("Tensor", "Scalar_Other"),
+    "where": ("self", "ScalarOther"),
+}
+_OVERLOADS = dict.fromkeys(["add", "sub", "mul", "div", "slice", "split", "_index"], "Tensor")
+_OVERLOADS |= dict.fromkeys(["transpose", "select", "unbind", "softmax", "log_softmax"], "int")
+_OVERLOADS |= {
+    "fill_": "Scalar",
+    "empty": "memory_format",
+    "sum.dim": "dim_IntList",
+    "prod.dim": "dim_int",
+    "bernoulli_.tensor": "Tensor",
+}
 _OURS_ALONE = frozenset(["gelu_tanh", "gelu_tanh_backward", "clamp_between", "div_floor", "div_trunc"])
-_NAMES = {"alias": "detach", "_expand": "expand", "_index": "index", "gelu_erf": "gelu", "gelu_erf_backward": "gelu_backward", "_to_copy": "_to_copy"}  # fmt: skip
+custom_rows = {}  # row -> the overload that torch.library made for it
+_NAMES = {
+    "alias": "detach",
+    "_expand": "expand",
+    "_index": "index",
+    "gelu_erf": "gelu",
+    "gelu_erf_backward": "gelu_backward",
+    "_to_copy": "_to_copy",
+}
 
 
 @functools.cache
@@ -61,11 +75,13 @@ def name_in_aten(name, overload, form, number):
 
 def _make_overload(row, form, numbers):
     """The overload that stands for a row, for the core."""
+    if row in custom_rows:
+        return custom_rows[row]
     name, overload = _rows()[0][row]
     base, label = name_in_aten(name, overload, form, bool(numbers))
     theirs = name in _NAMES or _find_public(base) or name[0] != "_" and name not in _OURS_ALONE
     space = sys.modules[__name__] if theirs else _msa
-    made = getattr(space, base).overload(label)
+    made = getattr(space, base)._overload(label)
     made._row = (row, form)
     return made
 
@@ -74,7 +90,7 @@ def _make_overload(row, form, numbers):
 def _rows():
     """({row: (name, overload)}, {(aten name, overload): (row, form)})."""
     names, found = {}, {}
-    for row, name, overload, _, composed, forms in _C.rows():
+    for row, name, overload, _, _, forms in _C.rows():
         names[row] = (name, overload)
         for form in forms.split():
             for number in (False, True):

@@ -15,10 +15,12 @@ __all__ = [
 
 
 class TorchDispatchMode:
-    """Inside, every operator goes to ``__torch_dispatch__`` of this object first, the last mode entered first.
+    """Inside, every operator goes to ``__torch_dispatch__`` of this object first, the last mode entered
+    first.
 
-    ``func`` is an overload such as ``torch.ops.aten.mul.Tensor``; functions made of several operators are seen as
-    these. While a mode is asked it does not see what it calls itself. Gradients are recorded by what the mode calls.
+    ``func`` is an overload such as ``torch.ops.aten.mul.Tensor``; functions made of several operators are
+    seen as these. While a mode is asked it does not see what it calls itself. Gradients are recorded by what
+    the mode calls.
 
     >>> import ms_adapter.pytorch as torch
     >>> from ms_adapter.pytorch.utils._python_dispatch import TorchDispatchMode
@@ -108,7 +110,9 @@ class _DisableTorchDispatch:
 
 
 def is_traceable_wrapper_subclass(t):
-    """Whether a tensor, or its class, says what it is made of: ``__tensor_flatten__`` and ``__tensor_unflatten__``."""
+    """Whether a tensor, or its class, says what it is made of: ``__tensor_flatten__`` and
+    ``__tensor_unflatten__``.
+    """
     cls = t if isinstance(t, type) else type(t)
     other = issubclass(cls, torch.Tensor) and cls not in (torch.Tensor, torch.nn.Parameter)
     return other and hasattr(cls, "__tensor_flatten__") and hasattr(cls, "__tensor_unflatten__")
@@ -147,3 +151,5 @@ def return_and_correct_aliasing(func, args, kwargs, out):
 
 
 _C._DisableTorchDispatch = _DisableTorchDispatch
+# What super().__torch_dispatch__(...) of a class reaches.
+_C.install_tensor_methods({"__torch_dispatch__": _C._disabled_torch_dispatch_impl})

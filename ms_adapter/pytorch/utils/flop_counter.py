@@ -76,6 +76,14 @@ def linear_flop(x_shape, w_shape, *args, out_shape=None, **kwargs):
     return math.prod(x_shape) * w_shape[0] * 2
 
 
+@register_flop_formula(_aten.matmul)
+def matmul_flop(a_shape, b_shape, *args, out_shape=None, **kwargs):
+    """A product of any number of dimensions; those with a vector are not counted, as in PyTorch."""
+    if len(a_shape) < 2 or len(b_shape) < 2:
+        return 0
+    return math.prod(out_shape) * a_shape[-1] * 2
+
+
 @register_flop_formula([_aten.dot, _aten.mv])
 def mv_flop(a_shape, b_shape, *args, out_shape=None, **kwargs):
     """Products with a vector: PyTorch does not count them."""
@@ -116,7 +124,8 @@ def attention_flop(query_shape, key_shape, value_shape, *args, out_shape=None, *
 class FlopCounterMode:
     """Counts inside a with block; ``display=False`` prints no table at its end.
 
-    Products of matrices, convolutions and attention are counted, by modules where ``nn.Module`` objects are called.
+    Products of matrices, convolutions and attention are counted, by modules where ``nn.Module`` objects are
+    called.
 
     >>> import ms_adapter.pytorch as torch
     >>> from ms_adapter.pytorch.utils.flop_counter import FlopCounterMode
@@ -150,7 +159,10 @@ class FlopCounterMode:
             level = name.count(".") + (name != "Global")
             if level > depth:
                 continue
-            for label, count in [(name, sum(counts.values())), *((f" - {op}", n) for op, n in counts.items())]:
+            for label, count in [
+                (name, sum(counts.values())),
+                *((f" - {op}", n) for op, n in counts.items()),
+            ]:
                 rows.append(("  " * level + str(label), _short(count), f"{100 * count / total:.2f}%"))
         widths = [max(len(row[i]) for row in rows) for i in range(3)]
         rows.insert(1, tuple("-" * width for width in widths))

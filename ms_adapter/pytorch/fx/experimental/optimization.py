@@ -35,7 +35,8 @@ def replace_node_module(node, modules, new_module):
 
 
 def fuse(model, inplace=False, no_trace=False):
-    """A module in which batch norms after convolutions and linear layers are folded into these, for evaluation.
+    """A module in which batch norms after convolutions and linear layers are folded into these, for
+    evaluation.
 
     ``no_trace`` says that the model is a GraphModule already.
 
@@ -73,7 +74,7 @@ def remove_dropout(model):
     >>> import ms_adapter.pytorch as torch
     >>> net = torch.nn.Sequential(torch.nn.ReLU(), torch.nn.Dropout())
     >>> [node.target for node in remove_dropout(net).graph.nodes]
-    ['input_1', '0', 'output']
+    ['input', '0', 'output']
     """
     traced = symbolic_trace(model)
     modules = dict(traced.named_modules())
@@ -95,5 +96,3 @@ def extract_subgraph(orig_module, nodes, inputs, outputs):
     graph.output([values[node] for node in outputs])
     graph.lint()
     return GraphModule(orig_module, graph)
-
-

@@ -26,7 +26,8 @@ def split_module(
     keep_original_node_name=False,
     keep_original_input_name=True,
 ):
-    """A module with ``submod_<part>`` for each part that ``split_callback(node)`` gives, which calls them in order.
+    """A module with ``submod_<part>`` for each part that ``split_callback(node)`` gives, which calls them in
+    order.
 
     RuntimeError where parts need each other's values both ways.
 
@@ -42,7 +43,9 @@ def split_module(
     parts, part_of = {}, {}
     for node in m.graph.nodes:
         if node.op not in ("placeholder", "get_attr", "output"):
-            part_of[node] = parts.setdefault(str(split_callback(node)), None) or _partition(parts, split_callback(node))
+            part_of[node] = parts.setdefault(str(split_callback(node)), None) or _partition(
+                parts, split_callback(node)
+            )
     for node in m.graph.nodes:
         for used in node.all_input_nodes:
             _note_use(node, used, part_of)
@@ -145,5 +148,3 @@ def _attribute(module, target):
     for atom in target.split("."):
         module = getattr(module, atom)
     return module
-
-

@@ -10,7 +10,7 @@ __all__ = ["InternalMatch", "SubgraphMatcher"]
 
 @dataclasses.dataclass
 class InternalMatch:
-    """One place where the pattern was found."""
+    """One place where the pattern was found; ``anchors`` are the pattern's nodes that it began at."""
 
     anchors: list
     nodes_map: dict = dataclasses.field(default_factory=dict)
@@ -64,7 +64,9 @@ class SubgraphMatcher:
 
         Inner nodes of a match have no users outside of it.
         """
-        candidates = [[n for n in graph.nodes if self._nodes_equal(anchor, n)] for anchor in self.pattern_anchors]
+        candidates = [
+            [n for n in graph.nodes if self._nodes_equal(anchor, n)] for anchor in self.pattern_anchors
+        ]
         found = [InternalMatch(anchors=[])]
         for anchor, places in zip(self.pattern_anchors, candidates):
             found = [
@@ -80,7 +82,7 @@ class SubgraphMatcher:
         if node_name_match and node_name_match not in place.name:
             return None
         made = copy.copy(match)
-        made.anchors = [*match.anchors, place]
+        made.anchors = [*match.anchors, anchor]
         return made if self._match_nodes(anchor, place, made) else None
 
     def _completed(self, match):
@@ -175,7 +177,9 @@ class SubgraphMatcher:
             return all(self._match_values(p, value[key], match) for key, p in pattern.items())
         if isinstance(pattern, slice) and isinstance(value, slice):
             pairs = zip(
-                (pattern.start, pattern.stop, pattern.step), (value.start, value.stop, value.step), strict=True
+                (pattern.start, pattern.stop, pattern.step),
+                (value.start, value.stop, value.step),
+                strict=True,
             )
             return all(self._match_values(p, v, match) for p, v in pairs)
         return self.ignore_literals or type(pattern) is type(value) and pattern == value
@@ -185,5 +189,3 @@ def _attribute(module, target):
     for atom in target.split("."):
         module = getattr(module, atom)
     return module
-
-
