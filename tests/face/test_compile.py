@@ -1,5 +1,6 @@
 """torch.compile, torch.jit, torch._dynamo and torch.export: names in wide use, run as Python."""
 
+import importlib
 import warnings
 
 import pytest
@@ -12,6 +13,8 @@ def no_warnings():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
+    # PyTorch's compiler switches off, for good, what other tests compare.
+    importlib.import_module("torch.distributions").Distribution.set_default_validate_args(__debug__)
 
 
 def test_compiled_modules_keep_their_names(both):
