@@ -199,12 +199,15 @@ def test_module_call_follows_patches():
     assert calls == ["own", "patched"]
 
 
-def test_a_subclass_with_torch_dispatch_is_refused_aloud():
+def test_every_way_to_make_a_subclass_with_torch_dispatch_asks_its_hook():
+    seen = []
+
     class Watching(torch.Tensor):
         @classmethod
         def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
-            return func(*args, **(kwargs or {}))
+            seen.append(str(func))
+            return super().__torch_dispatch__(func, types, args, kwargs or {})
 
-    for make in (lambda: torch.ones(2).as_subclass(Watching), lambda: Watching(2)):
-        with pytest.raises(NotImplementedError, match="__torch_dispatch__"):
-            make()
+    for make in (lambda: torch.ones(2).as_subclass(Watching), lambda: Watching([1.0, 1.0])):
+        seen.clear()
+        assert (make() + 1).tolist() == [2.0, 2.0] and seen[0] == "aten.add.Tensor"
