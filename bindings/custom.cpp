@@ -3,6 +3,7 @@
 
 #include <cstring>
 #include <iterator>
+#include <unordered_map>
 
 #include "bindings/call.h"
 #include "bindings/convert.h"
@@ -61,7 +62,28 @@ void add_param(CustomRow& row, PyObject* entry) {
   row.params.push_back(p);
 }
 
+std::unordered_map<const OpInfo*, NativeBody>& native_bodies() {
+  static auto& all = *new std::unordered_map<const OpInfo*, NativeBody>;
+  return all;
+}
+
+bool needs_python(const OpInfo& op, const Value* args) {
+  auto needs = [](const Tensor& t) {
+    return t.defined() && (is_opaque(t) || (thread_state.grad_enabled && t.requires_grad()));
+  };
+  for (int i = 0; i < op.n_params; ++i) {
+    if (args[i].tag() == Value::Tag::Tensor && needs(args[i].tensor())) return true;
+    if (args[i].tag() == Value::Tag::Tensors)
+      for (const Tensor& t : args[i].tensors())
+        if (needs(t)) return true;
+  }
+  return false;
+}
+
 void call_python(const OpInfo& op, PyObject* body, const Value* args, Results& results) {
+  auto native = native_bodies().find(&op);
+  if (native != native_bodies().end() && !needs_python(op, args))
+    return native->second(op, args, results);
   Owned given = checked(PyTuple_New(op.n_params));
   for (int i = 0; i < op.n_params; ++i)
     PyTuple_SET_ITEM(given.get(), i, shown_value(args[i]).release());
@@ -148,6 +170,8 @@ PyMethodDef functions[] = {
 };
 
 }  // namespace
+
+void set_native_body(const OpInfo& op, NativeBody body) { native_bodies()[&op] = body; }
 
 void init_custom(PyObject* module) { checked(PyModule_AddFunctions(module, functions)); }
 

@@ -8,6 +8,7 @@
 #include "bindings/errors.h"
 #include "bindings/files.h"
 #include "bindings/generator.h"
+#include "bindings/kernel_library.h"
 #include "bindings/module_base.h"
 #include "bindings/optim.h"
 #include "bindings/overloads.h"
@@ -102,6 +103,7 @@ PyObject* make_module() {
   init_backend(m);
   init_overloads(m);
   init_custom(m);
+  init_kernel_library(m);
   init_torch_dispatch(m);
   init_operators();
   init_storage(m);

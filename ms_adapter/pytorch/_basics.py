@@ -35,10 +35,6 @@ def set_default_tensor_type(t, /):
     torch.set_default_dtype(_storage.dtype_of_type_name(t) if isinstance(t, str) else t.dtype)
 
 
-_warn_always = False
-_interop_threads = 1
-
-
 def is_warn_always_enabled():
     """Whether warnings that are given once are repeated: Python's ``warnings`` filters decide here."""
     return _warn_always

@@ -18,12 +18,30 @@ class _CannotLoad(NotImplementedError, OSError):
 
 
 def load_library(path):
-    """Raises NotImplementedError (and OSError): libraries built against PyTorch's C++ cannot be loaded."""
+    """Loads kernels that were built against ``ms_adapter/kernel.h`` (docs/cpp_extension.md).
+
+    NotImplementedError (which is an OSError too) for libraries built against PyTorch's C++.
+    """
+    if _is_of_kernels(path):
+        from ..utils.cpp_extension import load_library as load_kernels
+
+        load_kernels(path)
+        loaded_libraries.add(str(path))
+        return
     raise _CannotLoad(
         f"torch.ops.load_library: {path} is built against PyTorch's C++ and cannot be loaded by ms_adapter. "
         "Write the operator in Python (torch.library.custom_op), or its kernel for ms_adapter's own header "
         "(docs/cpp_extension.md)."
     )
+
+
+def _is_of_kernels(path):
+    """Whether a library says that it has kernels, read without loading it."""
+    try:
+        with open(path, "rb") as file:
+            return b"ms_adapter_kernels" in file.read()
+    except OSError:
+        return False
 
 
 class _OpNamespace:

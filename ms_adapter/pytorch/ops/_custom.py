@@ -221,7 +221,7 @@ def _make_function(op):
     return type(name, (torch.autograd.Function,), body)
 
 
-def define(schema):
+def define(schema, make=CustomOverload):
     """The overload of a FunctionSchema whose name is ``ns::name``; RuntimeError for a second one."""
     namespace, _, name = schema.name.partition("::")
     packet = packets.get((namespace, name)) or OpOverloadPacket(namespace, name, None)
@@ -230,13 +230,13 @@ def define(schema):
         raise RuntimeError(
             f"Tried to register an operator ({schema}) with the same name and overload name twice."
         )
-    made = packet._overloads[label] = CustomOverload(packet, label, schema)
+    made = packet._overloads[label] = make(packet, label, schema)
     if len(packet._overloads) == 1:
         packet._function = made
     else:
         packet._function = lambda *args, **kwargs: _first_that_fits(packet, args, kwargs)
     packets[(namespace, name)] = packet
-    made.fake = pending_fakes.pop(made.name(), None)
+    made.fake = pending_fakes.pop(made.name(), made.fake)
     made.kernels.update(pending_kernels.pop(made.name(), {}))
     return made
 
