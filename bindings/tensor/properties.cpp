@@ -48,6 +48,11 @@ void write_requires_grad(PyObject* self, PyObject* value) {
   set_requires_grad(tensor_of(self), value == Py_True);
 }
 
+// Asking for __dict__ itself would make one.
+PyObject* has_attributes(PyObject* self) {
+  PyObject* dict = reinterpret_cast<TensorObject*>(self)->dict;
+  return boolean(dict && PyDict_GET_SIZE(dict) > 0);
+}
 PyObject* is_leaf(PyObject* self) { return boolean(of(self).is_leaf()); }
 PyObject* output_nr(PyObject* self) {
   const AutogradMeta* meta = of(self)->meta;
@@ -201,6 +206,7 @@ PyGetSetDef tensor_properties[] = {
     property<"is_nested", never>(nullptr),
     property<"requires_grad", requires_grad, write_requires_grad>(
         "Whether gradients flow to this tensor."),
+    property<"_has_attributes", has_attributes>("Whether its __dict__ holds anything."),
     property<"is_leaf", is_leaf>("Whether no recorded operator made it."),
     property<"output_nr", output_nr>("Which output of grad_fn it is."),
     property<"retains_grad", retains_grad>("Whether a non-leaf keeps its grad."),

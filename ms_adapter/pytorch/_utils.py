@@ -153,7 +153,7 @@ def _rebuild_meta_tensor_no_storage(dtype, size, stride, requires_grad):
 
 def _get_obj_state(obj):
     """What an object holds beyond its tensor: its dictionary, and its slots where it has any."""
-    state = getattr(obj, "__dict__", {})
+    state = getattr(obj, "__dict__", {}) if getattr(obj, "_has_attributes", True) else {}
     slots = {
         name: getattr(obj, name) for cls in type(obj).__mro__ for name in _slots(cls) if hasattr(obj, name)
     }

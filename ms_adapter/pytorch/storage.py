@@ -36,6 +36,11 @@ def has_typed_class(dtype):
     return _stem(dtype) is not None
 
 
+def storage_type_name(dtype):
+    """The name under which files know a storage of this dtype."""
+    return f"{_stem(dtype)}Storage"
+
+
 def tensor_type_name(tensor):
     """The old name of a tensor's type, as "torch.FloatTensor"."""
     stem = _stem(tensor.dtype) or _UNSIGNED.get(tensor.dtype)
@@ -144,7 +149,7 @@ class TypedStorage:
 
     def pickle_storage_type(self):
         """The name under which files know a storage of this dtype."""
-        return f"{_stem(self.dtype)}Storage"
+        return storage_type_name(self.dtype)
 
     def __reduce__(self):
         name = str(self.dtype).removeprefix("torch.")

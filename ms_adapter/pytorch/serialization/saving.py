@@ -1,10 +1,13 @@
 """torch.save: the pickle, with storages outside it, in PyTorch's zip format or the one before it."""
 
+import functools
 import hashlib
 import io
 import os
 import pickle
+import struct
 import sys
+from collections import OrderedDict
 
 import ms_adapter.pytorch as torch
 
@@ -68,6 +71,8 @@ class _StoragePickler(Pickler):
     ``key_of(storage)`` names a storage, ``extra`` ends its id.
     """
 
+    dispatch = Pickler.dispatch.copy()
+
     def __init__(self, file, protocol, key_of, extra=()):
         super().__init__(file, protocol)
         self.storages = {}  # name: (storage, dtype)
@@ -76,11 +81,18 @@ class _StoragePickler(Pickler):
 
     def persistent_id(self, obj):
         if isinstance(obj, torch.storage.TypedStorage):
-            untyped, dtype, type_name, count = obj.untyped(), obj.dtype, obj.pickle_storage_type(), obj.size()
+            untyped = obj.untyped()
+            key = self._key(untyped, obj.dtype)
+            name, count = obj.pickle_storage_type(), obj.size()
         elif isinstance(obj, torch.UntypedStorage):
-            untyped, dtype, type_name, count = obj, torch.uint8, None, obj.nbytes()
+            untyped, key = obj, self._key(obj, torch.uint8)
+            name, count = None, obj.nbytes()
         else:
             return None
+        return "storage", _StorageName(name), key, location_tag(untyped), count, *self._extra
+
+    def _key(self, untyped, dtype):
+        """The storage's name in the file; it is collected."""
         key = self._keys.get(untyped._cdata)
         if key is None:
             key = self._keys[untyped._cdata] = self._key_of(untyped)
@@ -91,11 +103,52 @@ class _StoragePickler(Pickler):
                 "Cannot save multiple tensors or storages that view the same data as different types: "
                 f"{first} and {dtype} share a storage; clone one of them."
             )
-        return "storage", _StorageName(type_name), key, location_tag(untyped), count, *self._extra
+        return key
+
+    def _save_tensor(self, tensor):
+        """What pickle would write for a plain tensor, by a shorter way: files have thousands."""
+        plain = tensor.layout is torch.strided and not tensor.is_meta and not tensor.requires_grad
+        if not plain or self.proto != DEFAULT_PROTOCOL or tensor._has_attributes or not _typed(tensor.dtype):
+            self.save_reduce(*tensor.__reduce_ex__(self.proto), obj=tensor)
+            return
+        untyped, dtype = tensor.untyped_storage(), tensor.dtype
+        key = self._key(untyped, dtype)
+        self._save_again(torch._utils._rebuild_tensor_v2)
+        self.write(pickle.MARK + pickle.MARK)
+        self._save_again(_STORAGE)
+        self.write(
+            b"".join(
+                (
+                    _StorageName(torch.storage.storage_type_name(dtype)).line,
+                    _text(key),
+                    _text(location_tag(untyped)),
+                    _integer(untyped.nbytes() // dtype.itemsize),
+                    pickle.NONE * len(self._extra),
+                    pickle.TUPLE + pickle.BINPERSID,
+                    _integer(tensor.storage_offset()),
+                    _integers(tuple(tensor.size())),
+                    _integers(tensor.stride()),
+                    pickle.NEWFALSE,
+                )
+            )
+        )
+        self._save_again(OrderedDict)  # no hooks
+        self.write(pickle.EMPTY_TUPLE + pickle.REDUCE + pickle.TUPLE + pickle.REDUCE)
+        self.memoize(tensor)
+
+    dispatch[torch.Tensor] = _save_tensor
+
+    def _save_again(self, obj):
+        """An object that the file is likely to hold already."""
+        known = self.memo.get(id(obj))
+        if known is None:
+            self.save(obj)
+        else:
+            self.write(self.get(known[0]))
 
     def save(self, obj, save_persistent_id=True):
         if isinstance(obj, _StorageName):
-            self.write(pickle.GLOBAL + obj.line)
+            self.write(obj.line)
         else:
             super().save(obj, save_persistent_id)
 
@@ -105,7 +158,38 @@ class _StorageName:
 
     def __init__(self, name):
         full = f"torch\n{name}\n" if name else "torch.storage\nUntypedStorage\n"
-        self.line = full.encode()
+        self.line = pickle.GLOBAL + full.encode()
+
+
+_STORAGE = "storage"  # one object, which the file then holds once
+
+
+def _typed(dtype):
+    return torch.storage.has_typed_class(dtype)
+
+
+def _text(value):
+    data = value.encode()
+    return pickle.BINUNICODE + struct.pack("<I", len(data)) + data
+
+
+def _integer(value):
+    if 0 <= value < 1 << 8:
+        return pickle.BININT1 + bytes((value,))
+    if -(1 << 31) <= value < 1 << 31:
+        return pickle.BININT + struct.pack("<i", value)
+    data = pickle.encode_long(value)
+    return pickle.LONG1 + bytes((len(data),)) + data
+
+
+_TUPLES = (pickle.EMPTY_TUPLE, pickle.TUPLE1, pickle.TUPLE2, pickle.TUPLE3)
+
+
+@functools.lru_cache(1024)
+def _integers(values):
+    """A tuple of ints."""
+    items = b"".join(map(_integer, values))
+    return items + _TUPLES[len(values)] if len(values) <= 3 else pickle.MARK + items + pickle.TUPLE
 
 
 def _write_legacy(obj, sink, _folder, protocol):
