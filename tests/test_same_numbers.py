@@ -160,6 +160,30 @@ def test_gradients_of_halves_round_where_pytorchs_do(name, dtype):
     assert got and same(got, want)
 
 
+GRIDS = [(4, "bilinear"), (4, "nearest"), (4, "bicubic"), (5, "bilinear"), (5, "nearest")]
+
+
+@pytest.mark.parametrize("dtype", [*HALVES, "float32"])
+@pytest.mark.parametrize("border", ["zeros", "border", "reflection"])
+@pytest.mark.parametrize("dims, mode", GRIDS)
+def test_grids_are_read_as_pytorch_reads_them(dims, mode, border, dtype):
+    spatial, places = (6, 5, 9)[: dims - 2], (4, 7, 3)[: dims - 2]
+    generator = torch.Generator().manual_seed(7)
+    image = torch.randn(2, 3, *spatial, generator=generator).to(getattr(torch, dtype)).float()
+    grid = (torch.rand(2, *places, dims - 2, generator=generator) * 3 - 1.5).to(getattr(torch, dtype)).float()
+    for align_corners in (False, True):
+        results = []
+        for lib in (torch, ours):
+            x, at = (
+                lib.tensor(t.tolist(), dtype=getattr(lib, dtype), requires_grad=True) for t in (image, grid)
+            )
+            out = lib.nn.functional.grid_sample(x, at, mode, border, align_corners)
+            out.backward(lib.ones_like(out))
+            results.append([torch.tensor(t.detach().float().tolist()) for t in (out, x.grad, at.grad)])
+        for got, want in zip(results[1], results[0], strict=True):
+            assert torch.equal(got, want) if dtype in HALVES else torch.allclose(got, want, 1e-6, 1e-5)
+
+
 # Of float32, in whose arithmetic rounding grows until it shows.
 IN_FLOAT = {
     "hermite_polynomial_h": lambda t, i: t.special.hermite_polynomial_h(i.x, 9),

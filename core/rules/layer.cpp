@@ -5,7 +5,9 @@
 namespace msa::rules {
 
 OutSpec grid_sampler(const Tensor& input, const Tensor& grid, int64_t, int64_t, bool) {
-  return {{input.size(0), input.size(1), grid.size(1), grid.size(2)}, input.dtype()};
+  Dims sizes{input.size(0), input.size(1)};
+  for (int64_t d = 1; d + 1 < grid.dim(); ++d) sizes.push_back(grid.size(d));
+  return {sizes, input.dtype()};
 }
 
 std::array<OutSpec, 2> grid_sampler_backward(const Tensor&, const Tensor& input, const Tensor& grid,

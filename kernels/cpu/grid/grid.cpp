@@ -1,4 +1,4 @@
-// grid_sampler of images and its gradient: dtypes, and images over threads.
+// grid_sampler of images and volumes and its gradient: dtypes, and images over threads.
 #include <algorithm>
 
 #include "core/base/lock.h"
@@ -13,8 +13,10 @@ namespace {
 
 cpu::GridShape shape_of(const Tensor& input, const Tensor& grid, int64_t mode, int64_t border,
                         bool align_corners) {
-  DimsView in = input.sizes(), at = grid.sizes();
-  return {in[1], in[2], in[3], at[1] * at[2], mode, border, align_corners};
+  const DimsView in = input.sizes(), at = grid.sizes();
+  const size_t last = in.size() - 1;
+  const int64_t places = product(at.subspan(1, last - 1)), depth = last == 4 ? in[2] : 1;
+  return {in[1], depth, in[last - 1], in[last], places, mode, border, align_corners};
 }
 
 template <class F>
@@ -34,12 +36,13 @@ void _grid_sampler(const Tensor& input, const Tensor& grid, int64_t mode, int64_
   cpu::with_real("grid_sampler", input.dtype(), [&]<class T>() {
     const Tensor image = cpu::as<T>(input), at = cpu::as<T>(grid);
     const cpu::GridShape s = shape_of(image, at, mode, border, align_corners);
-    const int64_t plane = s.channels * s.height * s.width;
+    const auto& loops = cpu::grid_loops<T>(input.dtype(), mode, input.dim() == 5);
+    const int64_t each = at.sizes().back() * s.places;
     cpu::fill_contiguous(out, dtype_of<T>::value, [&](const Tensor& to) {
       each_image(s, image.sizes()[0],
                  [&, x = image.data<T>(), g = at.data<T>(), y = to.data<T>()](int64_t n) {
-                   cpu::grid_loops<T>().forward(s, x + n * plane, g + n * 2 * s.places,
-                                                y + n * s.channels * s.places);
+                   loops.forward(s, x + n * s.elements(), g + n * each,
+                                 y + n * s.channels * s.places);
                  });
     });
   });
@@ -51,16 +54,16 @@ void _grid_sampler_backward(const Tensor& grad_output, const Tensor& input, cons
   cpu::with_real("grid_sampler", input.dtype(), [&]<class T>() {
     const Tensor grad = cpu::as<T>(grad_output), image = cpu::as<T>(input), at = cpu::as<T>(grid);
     const cpu::GridShape s = shape_of(image, at, mode, border, align_corners);
-    const int64_t plane = s.channels * s.height * s.width;
+    const auto& loops = cpu::grid_loops<T>(input.dtype(), mode, input.dim() == 5);
+    const int64_t each = at.sizes().back() * s.places;
     cpu::fill_contiguous(of_input, dtype_of<T>::value, [&](const Tensor& images) {
       std::fill_n(images.data<T>(), images.numel(), T(0));
       cpu::fill_contiguous(of_grid, dtype_of<T>::value, [&](const Tensor& grids) {
         each_image(s, image.sizes()[0],
                    [&, d = grad.data<T>(), x = image.data<T>(), g = at.data<T>(),
                     ox = images.data<T>(), og = grids.data<T>()](int64_t n) {
-                     cpu::grid_loops<T>().backward(s, d + n * s.channels * s.places, x + n * plane,
-                                                   g + n * 2 * s.places, ox + n * plane,
-                                                   og + n * 2 * s.places);
+                     loops.backward(s, d + n * s.channels * s.places, x + n * s.elements(),
+                                    g + n * each, ox + n * s.elements(), og + n * each);
                    });
       });
     });
