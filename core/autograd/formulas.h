@@ -146,6 +146,9 @@ Tensor mse_backward(const Tensor& grad, const Tensor& input, const Tensor& targe
                     int64_t reduction);
 Tensor huber_backward(const Tensor& grad, const Tensor& input, const Tensor& target,
                       int64_t reduction, double delta);
+std::tuple<Tensor, Tensor> smooth_l1_backward(const Tensor& grad, const Tensor& input,
+                                              const Tensor& target, const Scalar& beta,
+                                              const std::array<bool, 2>& needs);
 Tensor soft_margin_backward(const Tensor& grad, const Tensor& input, const Tensor& target,
                             int64_t reduction);
 Tensor bce_backward(const Tensor& grad, const Tensor& input, const Tensor& target,

@@ -51,6 +51,15 @@ Tensor huber_backward(const Tensor& grad, const Tensor& input, const Tensor& tar
   return ops::where(ops::lt(ops::abs(apart), number(delta)), inside, outside);
 }
 
+// grad * (input - target) / beta, the difference clipped to [-beta, beta]; the opposite for target.
+std::tuple<Tensor, Tensor> smooth_l1_backward(const Tensor& grad, const Tensor& input,
+                                              const Tensor& target, const Scalar& beta,
+                                              const std::array<bool, 2>& needs) {
+  Tensor slope = ops::_clipped_product(grad, ops::sub(input, target), beta);
+  if (!(beta == 1.0)) slope = ops::div(slope, wrapped_number(beta));
+  return {slope, needs[1] ? ops::neg(slope) : Tensor()};
+}
+
 // -target z / (1 + z) grad with z = exp(-target input), in this order.
 Tensor soft_margin_backward(const Tensor& grad, const Tensor& input, const Tensor& target,
                             int64_t reduction) {

@@ -96,13 +96,9 @@ std::tuple<Tensor, Tensor> linear_backward(const Tensor& grad, const Tensor& inp
 // Halves keep the gate itself, and round the gate's own gradient once.
 Tensor glu_backward(const Tensor& grad, const Tensor& input, int64_t dim) {
   const int64_t size = input.size(dim) / 2;
-  const DType compute = opmath(input.dtype());
-  const auto wide = [&](const Tensor& t) { return ops::to_dtype(t, compute); };
-  const Tensor gate = ops::sigmoid(ops::narrow(input, dim, size, size)), g = wide(gate);
-  const Tensor slope = ops::mul(ops::rsub(g, wrapped_number(Scalar(1))), g);
-  const Tensor of_gate =
-      ops::mul(ops::mul(slope, wide(ops::narrow(input, dim, 0, size))), wide(grad));
-  return ops::cat({ops::mul(gate, grad), ops::to_dtype(of_gate, grad.dtype())}, dim);
+  const Tensor gate = ops::sigmoid(ops::narrow(input, dim, size, size));
+  const Tensor of_gate = ops::_gate_slope(grad, ops::narrow(input, dim, 0, size), gate);
+  return ops::cat({ops::mul(gate, grad), of_gate}, dim);
 }
 
 Tensor sum_to_channels(const Tensor& grad) {

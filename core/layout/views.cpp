@@ -55,11 +55,10 @@ Layout permute(const Layout& input, const Dims& dims) {
   MSA_REQUIRE(dims.size() == input.sizes.size(), Runtime, "permute: ", dims, " has ", dims.size(),
               " dimensions and the tensor ", input.sizes.size(), "; name each of them once");
   Layout out{Dims(dims.size()), Dims(dims.size()), input.offset};
-  uint64_t seen = 0;
+  Dims seen(dims.size());
   for (size_t i = 0; i < dims.size(); ++i) {
     int64_t d = wrap_dim(dims[i], rank(input));
-    MSA_REQUIRE(!(seen >> d & 1), Runtime, "permute(): duplicate dims are not allowed: ", dims);
-    seen |= uint64_t{1} << d;
+    MSA_REQUIRE(!seen[d]++, Runtime, "permute(): duplicate dims are not allowed: ", dims);
     out.sizes[i] = input.sizes[d];
     out.strides[i] = input.strides[d];
   }

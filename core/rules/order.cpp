@@ -48,7 +48,10 @@ std::array<OutSpec, 2> topk(const Tensor& input, int64_t k, int64_t dim, bool, b
 }
 
 OutSpec flip(const Tensor& input, const Dims& dims) {
-  std::bitset<64> named;
+  constexpr int64_t kMostDims = 64;
+  MSA_REQUIRE(input.dim() <= kMostDims, Runtime, "flip: only tensors with up to ", kMostDims,
+              " dims are supported, but the input has ", input.dim(), "; squeeze it first.");
+  std::bitset<kMostDims> named;
   for (int64_t dim : dims) {
     int64_t d = wrap_dim(dim, input.dim());
     MSA_REQUIRE(!named[d], Runtime, "flip: dim ", d, " appears multiple times in the list of dims ",

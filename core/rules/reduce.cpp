@@ -7,7 +7,10 @@
 namespace msa {
 
 Dims reduced_dims(std::string_view op, const OptDims& dim, int64_t ndim) {
-  std::bitset<64> named;
+  constexpr int64_t kMostDims = 64;
+  MSA_REQUIRE(ndim <= kMostDims, Runtime, op, ": only tensors with up to ", kMostDims,
+              " dims are supported, but the input has ", ndim, "; squeeze it first.");
+  std::bitset<kMostDims> named;
   if (!dim || dim->empty()) {
     for (int64_t d = 0; d < ndim; ++d) named.set(d);
   } else {

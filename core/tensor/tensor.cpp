@@ -13,8 +13,6 @@ void (*release_python)(TensorImpl*) = nullptr;
 namespace {
 
 int64_t checked_numel(DimsView sizes) {
-  MSA_REQUIRE(sizes.size() <= 64, Runtime, "tensors have at most 64 dimensions, not ",
-              sizes.size());
   int64_t numel = 1;
   bool overflow = false;
   for (int64_t s : sizes) {

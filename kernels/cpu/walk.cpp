@@ -12,7 +12,7 @@
 namespace msa::cpu {
 namespace {
 
-constexpr int kMaxDims = 64;
+constexpr int kMaxDims = 64;                  // of more than one element: no tensor has as many
 constexpr int64_t kBlockBytes = 8192;         // of scratch for each converted operand
 constexpr int64_t kTile = 32;                 // square tiles where strides disagree
 constexpr int64_t kUnlockElements = 1 << 15;  // shorter work does not pay for releasing the lock
@@ -78,10 +78,8 @@ bool make_space(Space& s, DimsView sizes, std::span<const Operand> operands) {
     s.data[k] = static_cast<char*>(operands[k].data);
     item[k] = static_cast<int64_t>(size_bytes(operands[k].dtype));
   }
-  MSA_REQUIRE(sizes.size() <= kMaxDims, Runtime, "a tensor of ", sizes.size(),
-              " dimensions: at most ", kMaxDims, " are supported");
+  if (std::find(sizes.begin(), sizes.end(), 0) != sizes.end()) return false;
   for (size_t d = sizes.size(); d-- > 0;) {
-    if (sizes[d] == 0) return false;
     if (sizes[d] == 1) continue;
     s.sizes[s.dims] = sizes[d];
     for (int k = 0; k < s.operands; ++k) s.strides[s.dims][k] = operands[k].strides[d] * item[k];

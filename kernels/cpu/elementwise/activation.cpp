@@ -55,6 +55,9 @@ MSA_LOOPS(leaky_relu_backward, Floats, []<class T>(const Scalar* params) {
 MSA_LOOPS(_prelu, Floats, []<class T>(const Scalar*) {
   return [](T x, T weight) -> T { return x > 0 ? x : x * weight; };
 })
+MSA_LOOPS(_gate_slope, Floats, []<class T>(const Scalar*) {
+  return [](T grad, T first, T gate) -> T { return (1 - gate) * gate * first * grad; };
+})
 MSA_LOOPS(hardsigmoid, Floats, []<class T>(const Scalar*) {
   return [](T x) -> T {
     T y = x + 3;
