@@ -48,16 +48,11 @@ def signature(row: Row, form: str, with_default: bool = False) -> str:
     return f"void {row.cpp}_out({filling(row, len(row.schema.results))})"
 
 
-def forms_of(row: Row) -> list[str]:
-    forms = [] if row.inplace_only else ["function"]
-    return forms + (["inplace"] if row.inplace_form else []) + (["out"] if row.has("out") else [])
-
-
 # --- declarations ------------------------------------------------------------------------------------------------
 def ops_header(file: str, rows: list[Row]) -> str:
     lines = [NOTE.format(file), "#pragma once", "#include <cmath>", "#include <tuple>", "",
              '#include "core/dispatch/options.h"', "", "namespace msa::ops {"]
-    lines += [f"{signature(r, f, True)};" for r in rows for f in forms_of(r)]
+    lines += [f"{signature(r, f, True)};" for r in rows for f in r.emitted]
     return "\n".join([*lines, "}  // namespace msa::ops", ""])
 
 
@@ -123,7 +118,7 @@ class Emitter:
             made = emit_node.emit_struct(self.node) + emit_node.emit_record(self.node)
             lines += ["namespace {", *made, "}  // namespace", ""]
         lines += [self.elementwise_op(), ""] if self.row.kind == "elementwise" else []
-        for form in forms_of(self.row):
+        for form in self.row.emitted:
             lines += [*block(signature(self.row, form), [self.layers(form), *getattr(self, form)()]), ""]
         return lines
 
@@ -139,7 +134,7 @@ class Emitter:
         """The slow path: the call with boxed arguments, through the layers or to the device's backend."""
         kind = result or {"function": result_type(self.row), "inplace": "Tensor", "out": "void"}[form]
         # What only Python callers give is at its default here.
-        values = ["Value()" if p.type == "layout?" else p.cpp_default() if p.face_only else p.cpp
+        values = ["Value()" if p.type == "layout?" else p.cpp_default() or "" if p.face_only else p.cpp
                   for p in self.row.schema.params]
         args = [str(layered).lower(), f"op_calls::info_{self.row.cpp}", f"Form::{form.capitalize()}", *values]
         return f"call_boxed<{kind}>({', '.join(args + (outs(self.row) if form == 'out' else []))})"

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import re
 
-from .emit_ops import NOTE, externs, forms_of, result_type, stem
+from .emit_ops import NOTE, externs, result_type, stem
 from .load import AUTOCAST_DEVICES, Row
 from .schema import RESULTS, Param, block
 
@@ -69,7 +69,7 @@ def info_source(file: str, rows: list[Row]) -> str:
             tables += [f"const Param params_{row.cpp}[] = {{", *(f"    {c}" for c in cells), "};"]
         tables += [f"const char* const {name}_{row.cpp}[] = {{{', '.join(map(quote, row.fields[name]))}, nullptr}};"
                    for name in ("results", "ms") if row.fields.get(name)]
-    thunks = [line for row in rows for form in forms_of(row) for line in boxed(row, form)]
+    thunks = [line for row in rows for form in row.emitted for line in boxed(row, form)]
     infos = [f"extern const OpInfo info_{row.cpp};\nconst OpInfo info_{row.cpp} = {info(row)};" for row in rows]
     head = [NOTE.format(file), '#include "core/autograd/meta.h"', '#include "core/dispatch/boxed_support.h"',
             f'#include "generated/ops_{stem(file)}.h"', "", "namespace msa::op_calls {", "namespace {"]
@@ -78,12 +78,11 @@ def info_source(file: str, rows: list[Row]) -> str:
 
 
 def info(row: Row) -> str:
-    forms = forms_of(row)
-    pick = lambda form: f"{form}_{row.cpp}" if form in forms else "nullptr"  # noqa: E731
+    pick = lambda form: f"{form}_{row.cpp}" if form in row.emitted else "nullptr"  # noqa: E731
     positional = sum(not p.keyword_only for p in row.schema.params)
     kind = RESULTS[row.schema.results[0]]
     cells = {
-        "name": quote(row.name.rstrip("_") if row.inplace_only else row.name),
+        "name": quote(row.base),
         "overload": quote(row.schema.overload), "schema": quote(row.schema.text),
         "params": f"params_{row.cpp}" if row.schema.params else "nullptr",
         "n_params": len(row.schema.params), "n_positional": positional, "n_results": len(row.schema.results),
@@ -131,10 +130,9 @@ def public_names(rows: list[Row]) -> tuple[dict[str, list[tuple[Row, str]]], dic
     functions: dict[str, list[tuple[Row, str]]] = {}
     methods: dict[str, list[tuple[Row, str]]] = {}
     for row in rows:
-        base = row.name.rstrip("_") if row.inplace_only else row.name
         alias = row.fields.get("alias", [])
-        plain = [base, *(a for a in alias if "." not in a)]
-        dotted = [f"{space}.{base}".lstrip(".") for space in row.fields.get("namespace", [""])] + alias
+        plain = [row.base, *(a for a in alias if "." not in a)]
+        dotted = [f"{space}.{row.base}".lstrip(".") for space in row.fields.get("namespace", [""])] + alias
         unspecial = [name for name in dotted if not name.startswith("special.")]
         method = row.has("method")
         for table, names, form, given in (

@@ -43,7 +43,10 @@ class Row:
         cpp = f"{name}_{overload.lower()}" if overload else name
         self.cpp = cpp_word(cpp) if not self.inplace_only else f"{name[:-1]}{cpp.removeprefix(name)}_"
         self.cpp_inplace = self.cpp if self.inplace_only else self.cpp.rstrip("_") + "_"
+        self.base = name[:-1] if self.inplace_only else name
         self.inplace_form = self.inplace_only or self.has("inplace") or self.has("inplace_function")
+        forms = {"function": not self.inplace_only, "inplace": self.inplace_form, "out": self.has("out")}
+        self.emitted = [form for form, given in forms.items() if given]
         self.params = [p for p in self.schema.params if not p.face_only]  # those that C++ code sees
         self.tensors = [p for p in self.params if p.is_tensor]
         like = re.fullmatch(r"like\((\w+)\)", self.shape or "")
@@ -103,7 +106,6 @@ def read_row(place: str, number: int, fields: dict[str, Any]) -> Row:
         raise RegistryError(f"{place}: row {number} '{text}': {err}") from None
     check_fields(row)
     check_meaning(row)
-    check_gradient(row)
     return row
 
 
@@ -124,7 +126,8 @@ def check_fields(row: Row) -> None:
 
 
 def check_meaning(row: Row) -> None:
-    kind, first = row.kind, next((p.type for p in row.schema.params), "")
+    kind, gradient, first = row.kind, row.gradient, next((p.type for p in row.schema.params), "")
+    named = {p.name for p in row.params if p.is_tensor or p.type == "Tensor[]"}
     for broken, cause in (
         (kind == "elementwise" and row.dtype not in DTYPE_RULES, f"dtype '{row.dtype}' is none of {sorted(DTYPE_RULES)}"),
         (kind == "elementwise" and row.schema.results != ["Tensor"], "an elementwise row has one Tensor as its result"),
@@ -143,21 +146,15 @@ def check_meaning(row: Row) -> None:
         *((not name.isidentifier(), f"result name '{name}' is no identifier") for name in row.results or ()),
         *((not re.fullmatch(r"Tensor \w+", item), f"save: '{item}' is not 'Tensor name'")
           for item in row.fields.get("save", ())),
+        (gradient is None and kind != "compose",
+         "gradient missing: give formulas, or declare it \"none\", \"zero\" or \"missing\""),
+        (isinstance(gradient, str) and gradient not in GRADIENT_WORDS,
+         f"gradient '{gradient}' is neither a table nor one of {sorted(GRADIENT_WORDS)}"),
+        *((name not in named, f"gradient.{key}: '{name}' is not a Tensor parameter of the schema")
+          for key in row.gradients for name in key.replace(" ", "").split(",")),
     ):
         if broken:
             raise row.fault(cause)
-
-
-def check_gradient(row: Row) -> None:
-    gradient = row.fields.get("gradient")
-    if gradient is None and row.kind != "compose":
-        raise row.fault("gradient missing: give formulas, or declare it \"none\", \"zero\" or \"missing\"")
-    if isinstance(gradient, str) and gradient not in GRADIENT_WORDS:
-        raise row.fault(f"gradient '{gradient}' is neither a table nor one of {sorted(GRADIENT_WORDS)}")
-    named = {p.name for p in row.params if p.is_tensor or p.type == "Tensor[]"}
-    for key in row.gradients:
-        if wrong := [k for k in key.replace(" ", "").split(",") if k not in named]:
-            raise row.fault(f"gradient.{key}: '{wrong[0]}' is not a Tensor parameter of the schema")
 
 
 def duplicates(rows: list[Row]) -> list[str]:
