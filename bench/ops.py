@@ -2,7 +2,7 @@
 
     python bench/ops.py                       # all rows: about ten minutes on a quiet machine
     python bench/ops.py --only '^softmax'     # rows whose name matches
-    python bench/ops.py --json ops.json
+    python bench/ops.py --json ops.json       # with --only: replaces these rows' records in the file
 
 Two processes, one for each side, are asked in turn for the same call; the one that waits sleeps. A figure
 is the best of the rounds, because whatever else the machine does only adds time. Both results are compared
@@ -318,6 +318,9 @@ def main() -> None:
     args = parser.parse_args()
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # the side that waits must not spin
     records = run(args)
+    if args.json and args.only and args.json.exists():
+        fresh = {record["op"] for record in records}
+        records += [r for r in json.loads(args.json.read_text()) if r["op"] not in fresh]
     report(records, args.over)
     if args.page:
         write_page(records, args.over, args.clock, args.page)

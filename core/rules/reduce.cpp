@@ -7,21 +7,21 @@
 namespace msa {
 
 Dims reduced_dims(std::string_view op, const OptDims& dim, int64_t ndim) {
+  Dims dims;
+  if (!dim || dim->empty()) {
+    for (int64_t d = 0; d < ndim; ++d) dims.push_back(d);
+    return dims;
+  }
   constexpr int64_t kMostDims = 64;
   MSA_REQUIRE(ndim <= kMostDims, Runtime, op, ": only tensors with up to ", kMostDims,
               " dims are supported, but the input has ", ndim, "; squeeze it first.");
   std::bitset<kMostDims> named;
-  if (!dim || dim->empty()) {
-    for (int64_t d = 0; d < ndim; ++d) named.set(d);
-  } else {
-    for (int64_t d : *dim) {
-      int64_t w = wrap_dim(d, ndim);
-      MSA_REQUIRE(!named[w], Runtime, op, ": dim ", w,
-                  " appears multiple times in the list of dims ", *dim);
-      named.set(w);
-    }
+  for (int64_t d : *dim) {
+    int64_t w = wrap_dim(d, ndim);
+    MSA_REQUIRE(!named[w], Runtime, op, ": dim ", w, " appears multiple times in the list of dims ",
+                *dim);
+    named.set(w);
   }
-  Dims dims;
   for (int64_t d = 0; d < ndim; ++d)
     if (named[d]) dims.push_back(d);
   return dims;
