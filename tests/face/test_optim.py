@@ -123,6 +123,20 @@ def test_the_pass_and_the_operators_agree(monkeypatch, name, options, dtype):
         assert str(at_once) == str(by_operators)  # where float16 underflows both have NaN
 
 
+@pytest.mark.parametrize("name", ["Adam", "NAdam", "ASGD", "Adagrad"])
+def test_counts_are_doubles_where_those_are_the_default(both, name):
+    def scenario(t):
+        before = t.get_default_dtype()
+        t.set_default_dtype(t.float64)
+        try:
+            trail, optimizer = train(t, lambda t, p: getattr(t.optim, name)(p), steps=2, dtype="float32")
+        finally:
+            t.set_default_dtype(before)
+        return [(key, str(value.dtype)) for key, value in optimizer.state_dict()["state"][0].items()]
+
+    both(scenario)
+
+
 def test_groups_and_repr(both):
     def scenario(t):
         a, b, c = (t.nn.Parameter(t.ones(1)) for _ in range(3))

@@ -26,6 +26,12 @@ Matrix columns(const Tensor& t, int64_t from, int64_t count) {
   return {t.data<T>() + from, t.size(0), count, t.size(1), 1};
 }
 
+// Element i of what may be missing.
+template <class T>
+T* at(T* p, int64_t i) {
+  return p ? p + i : p;
+}
+
 // body(begin, end) over the sequences of a batch.
 template <class F>
 void each_share(const StepOrder& steps, int64_t weights, F&& body) {
@@ -89,7 +95,7 @@ struct Forward {
       for (const Share<T>& share : shares)
         share.product.add_to(rows + share.to * size, width, hidden + begin * size, size, count);
       for (int64_t r = 0; r < count; ++r)
-        step({rows + r * width, hidden + (begin + r) * size, cell + (begin + r) * size,
+        step({rows + r * width, hidden + (begin + r) * size, at(cell, (begin + r) * size),
               output + (first + r) * size},
              size);
     }
@@ -112,8 +118,7 @@ struct Backward {
     const T *hidden, *cell;
   };
   States before(int64_t i, int64_t b) const {
-    if (i == 0 || b >= steps.rows[steps.at(i - 1)])
-      return {hidden + b * size, cell ? cell + b * size : nullptr};
+    if (i == 0 || b >= steps.rows[steps.at(i - 1)]) return {hidden + b * size, at(cell, b * size)};
     const int64_t row = steps.first[steps.at(i - 1)] + b;
     return {output + row * size, gates + (row * form.kept + form.kept - 1) * size};
   }
@@ -135,9 +140,9 @@ struct Backward {
     const int64_t width = form.gates * size;
     std::copy_n(states.hidden, size, previous + row * size);
     cpu::cell_loops<T>().backward[static_cast<size_t>(form.cell)](
-        {gates + row * form.kept * size, states.hidden, states.cell,
-         of_output ? of_output + row * size : nullptr, of_hidden + b * size, of_cell + b * size,
-         of_gates + row * width, of_hidden_gates ? of_hidden_gates + row * width : nullptr},
+        {gates + row * form.kept * size, states.hidden, states.cell, at(of_output, row * size),
+         of_hidden + b * size, at(of_cell, b * size), of_gates + row * width,
+         at(of_hidden_gates, row * width)},
         size);
   }
 };
@@ -171,7 +176,7 @@ void _recurrence(const Tensor& input, const Tensor& hidden, const Tensor& cell,
                              gates.data<T>(),
                              output.data<T>(),
                              last_hidden.data<T>(),
-                             last_cell.data<T>()};
+                             cell.defined() ? last_cell.data<T>() : nullptr};
     {
       const Unlocked unlocked(x.numel() * w_ih.size(0) >= cpu::kGrain);
       cpu::gemm(dtype_of<T>::value, matrix(x), matrix(w_ih).transposed(),
@@ -206,7 +211,7 @@ void _recurrence_backward(const Tensor& grad_output, const Tensor& grad_hidden,
                                of_gates.data<T>(),
                                form.cell == Cell::Gru ? of_hidden_gates.data<T>() : nullptr,
                                of_hidden.data<T>(),
-                               of_cell.data<T>(),
+                               cell.defined() ? of_cell.data<T>() : nullptr,
                                previous.data<T>()};
     each_share(steps, w.numel(), [&](int64_t begin, int64_t end) { backward.run(begin, end); });
   });

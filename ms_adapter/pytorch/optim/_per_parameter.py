@@ -2,7 +2,7 @@
 
 import ms_adapter.pytorch as torch
 
-from ._stepping import Stepping, count_of_steps, step_in_core
+from ._stepping import Stepping, counter, step_in_core
 from .optimizer import _to_scalar
 
 
@@ -34,7 +34,7 @@ class PerParameter(Stepping):
             raise RuntimeError(f"{type(self).__name__} does not support complex parameters")
         state = self.state[param]
         if not state:
-            state["step"] = count_of_steps()
+            state["step"] = counter()
             self._start(param, state, group)
         return state
 

@@ -37,7 +37,7 @@ class Stepping(Optimizer):
             for param in group["params"] if self._counts_in_tensors else ():
                 own = self.state.get(param, {})
                 if "step" in own and not isinstance(own["step"], torch.Tensor):
-                    own["step"] = torch.tensor(float(own["step"]), dtype=torch.float32)
+                    own["step"] = counter(float(own["step"]))
 
     @_use_grad_for_differentiable
     def step(self, closure=None):
@@ -79,10 +79,10 @@ def step_in_core(function, group, params, states, columns, counts, options):
     return True
 
 
-def count_of_steps():
-    """A state entry that counts steps."""
+def counter(start=0.0):
+    """A state entry of one number that steps move on: float32, or float64 where that is the default."""
     double = torch.get_default_dtype() == torch.float64
-    return torch.tensor(0.0, dtype=torch.float64 if double else torch.float32)
+    return torch.tensor(start, dtype=torch.float64 if double else torch.float32)
 
 
 def zeros_of(param):

@@ -3,7 +3,7 @@
 import ms_adapter.pytorch as torch
 
 from ._per_parameter import PerParameter
-from ._stepping import count_of_steps, options_of
+from ._stepping import counter, options_of
 from .optimizer import check_option, check_variants
 
 __all__ = ["Adagrad"]
@@ -39,7 +39,7 @@ class Adagrad(PerParameter):
         super().__init__(params, options)
         for group in self.param_groups:  # its state exists from the start
             for param in group["params"]:
-                self.state[param]["step"] = count_of_steps()
+                self.state[param]["step"] = counter()
                 self._start(param, self.state[param], group)
 
     def _plan(self, group):

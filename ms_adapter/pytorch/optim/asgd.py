@@ -1,9 +1,8 @@
 """ASGD: stochastic gradient descent that also averages its parameters."""
 
-import ms_adapter.pytorch as torch
 
 from ._per_parameter import PerParameter
-from ._stepping import options_of, zeros_of
+from ._stepping import counter, options_of, zeros_of
 from .optimizer import _to_scalar
 
 __all__ = ["ASGD"]
@@ -36,8 +35,8 @@ class ASGD(PerParameter):
         return ("ax",), {name: group[name] for name in ("lambd", "alpha", "t0")}
 
     def _start(self, param, state, group):
-        state["eta"] = torch.tensor(float(_to_scalar(group["lr"])), dtype=torch.float32)
-        state["mu"] = torch.tensor(1.0, dtype=torch.float32)
+        state["eta"] = counter(float(_to_scalar(group["lr"])))
+        state["mu"] = counter(1.0)
         state["ax"] = zeros_of(param)
 
     def _update(self, param, grad, state, group, lr):

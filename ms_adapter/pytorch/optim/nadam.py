@@ -1,9 +1,8 @@
 """NAdam: Adam with Nesterov momentum."""
 
-import ms_adapter.pytorch as torch
 
 from ._per_parameter import PerParameter
-from ._stepping import check_betas, options_of, zeros_of
+from ._stepping import check_betas, counter, options_of, zeros_of
 from .optimizer import check_option
 
 __all__ = ["NAdam"]
@@ -42,7 +41,7 @@ class NAdam(PerParameter):
         return ("exp_avg", "exp_avg_sq"), {"beta1": beta1, "beta2": beta2, **options}
 
     def _start(self, param, state, group):
-        state["mu_product"] = torch.tensor(1.0, dtype=torch.float32)
+        state["mu_product"] = counter(1.0)
         state["exp_avg"] = zeros_of(param)
         state["exp_avg_sq"] = zeros_of(param)
 
