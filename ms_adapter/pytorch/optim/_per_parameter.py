@@ -2,27 +2,29 @@
 
 import ms_adapter.pytorch as torch
 
-from ._stepping import Stepping, counter, step_in_core
+from ._stepping import Stepping, counter, step_in_core, zeros_of
 from .optimizer import _to_scalar
 
 
 class PerParameter(Stepping):
     """Base of those optimizers: subclasses say what they keep (``_start``) and how they step (``_update``).
 
-    Where the core has the step (``_kernel``, ``_plan``) it makes one pass over each parameter, else the
-    formula runs operator by operator; the numbers are the same. Complex parameters are stepped as pairs of
+    Where the core has the step (``_kernel``) it makes one pass over each parameter, else the formula runs
+    operator by operator; the numbers are the same. Complex parameters are stepped as pairs of
     reals. ``foreach`` and ``fused`` are accepted and change nothing.
     """
 
     _takes_complex, _takes_sparse = True, False
     _kernel = None  # the core's function
     _counts = ("step",)  # states of one number, the steps first
+    _kept = ()  # states like the parameter, in the core's order
+    _numbers = ()  # options that the core wants beside the common ones and betas
 
     def _step_group(self, group, params):
         states = [self._own_state(param, group) for param in params]
         if self._kernel:
-            columns, options = self._plan(group)
-            if step_in_core(self._kernel, group, params, states, columns, self._counts, options):
+            columns, numbers = self._columns(group), self._options(group)
+            if step_in_core(self._kernel, group, params, states, columns, self._counts, numbers):
                 return
         for param, state in zip(params, states, strict=True):
             self._step_parameter(param, state, group)
@@ -63,13 +65,18 @@ class PerParameter(Stepping):
             return grad.addcmul(param.clone(), decay)
         return grad.add(param, alpha=decay)
 
-    def _plan(self, group):
-        """For the core: the names of the states like the parameter, and the options it has of its own."""
-        raise NotImplementedError
+    def _columns(self, group):
+        """The names of ``_kept`` with None for those that an option leaves out."""
+        return self._kept
+
+    def _options(self, group):
+        return {name: group[name] for name in self._numbers}
 
     def _start(self, param, state, group):
         """Put what the optimizer keeps for ``param`` into ``state``."""
-        raise NotImplementedError
+        for name in self._columns(group):
+            if name is not None:
+                state[name] = zeros_of(param)
 
     def _update(self, param, grad, state, group, lr):
         """Step ``param`` along ``grad``; ``state["step"]`` counts this step."""

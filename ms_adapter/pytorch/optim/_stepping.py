@@ -67,6 +67,8 @@ def step_in_core(function, group, params, states, columns, counts, options):
     those of one number.
     """
     options = {"lr": group["lr"], "weight_decay": group.get("weight_decay", 0), **options}
+    if "betas" in group:
+        options["beta1"], options["beta2"] = group["betas"]
     kernel = native(function, params, options.values())
     if kernel is None:
         return False

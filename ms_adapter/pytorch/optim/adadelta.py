@@ -1,7 +1,7 @@
 """Adadelta."""
 
 from ._per_parameter import PerParameter
-from ._stepping import options_of, zeros_of
+from ._stepping import options_of
 from .optimizer import check_option
 
 __all__ = ["Adadelta"]
@@ -11,6 +11,8 @@ class Adadelta(PerParameter):
     """Steps by the gradient times the ratio of the running sizes of past steps and of gradients."""
 
     _kernel = "adadelta_step"
+    _kept = ("square_avg", "acc_delta")
+    _numbers = ("rho", "eps")
 
     def __init__(
         self,
@@ -29,13 +31,6 @@ class Adadelta(PerParameter):
         check_option("rho value", rho, 0.0 <= rho <= 1.0)
         check_option("epsilon value", eps, eps >= 0.0)
         super().__init__(params, options)
-
-    def _plan(self, group):
-        return ("square_avg", "acc_delta"), {name: group[name] for name in ("rho", "eps")}
-
-    def _start(self, param, state, group):
-        state["square_avg"] = zeros_of(param)
-        state["acc_delta"] = zeros_of(param)
 
     def _update(self, param, grad, state, group, lr):
         rho, eps = group["rho"], group["eps"]

@@ -14,6 +14,8 @@ class Adagrad(PerParameter):
 
     _takes_sparse = True
     _kernel = "adagrad_step"
+    _kept = ("sum",)
+    _numbers = ("lr_decay", "eps")
 
     def __init__(
         self,
@@ -41,9 +43,6 @@ class Adagrad(PerParameter):
             for param in group["params"]:
                 self.state[param]["step"] = counter()
                 self._start(param, self.state[param], group)
-
-    def _plan(self, group):
-        return ("sum",), {name: group[name] for name in ("lr_decay", "eps")}
 
     def _start(self, param, state, group):
         start = group["initial_accumulator_value"]

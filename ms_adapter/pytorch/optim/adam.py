@@ -3,7 +3,7 @@
 import ms_adapter.pytorch as torch
 
 from ._per_parameter import PerParameter
-from ._stepping import check_betas, options_of, zeros_of
+from ._stepping import check_betas, options_of
 from .optimizer import _to_scalar, check_option, check_variants
 
 __all__ = ["Adam"]
@@ -24,6 +24,8 @@ class Adam(PerParameter):
     """
 
     _kernel = "adam_step"
+    _kept = ("exp_avg", "exp_avg_sq", "max_exp_avg_sq")
+    _numbers = ("eps",)
 
     def __init__(
         self,
@@ -52,14 +54,8 @@ class Adam(PerParameter):
         check_variants(foreach, fused, differentiable)
         super().__init__(params, {**options, "betas": tuple(map(_to_scalar, betas))})
 
-    def _plan(self, group):
-        beta1, beta2 = group["betas"]
-        columns = ("exp_avg", "exp_avg_sq", "max_exp_avg_sq" if group["amsgrad"] else None)
-        return columns, {"beta1": beta1, "beta2": beta2, "eps": group["eps"]}
-
-    def _start(self, param, state, group):
-        for name in ("exp_avg", "exp_avg_sq") + (("max_exp_avg_sq",) if group["amsgrad"] else ()):
-            state[name] = zeros_of(param)
+    def _columns(self, group):
+        return self._kept if group["amsgrad"] else (*self._kept[:2], None)
 
     def _update(self, param, grad, state, group, lr):
         beta1, beta2 = group["betas"]

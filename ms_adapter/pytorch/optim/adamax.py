@@ -3,7 +3,7 @@
 import ms_adapter.pytorch as torch
 
 from ._per_parameter import PerParameter
-from ._stepping import check_betas, options_of, zeros_of
+from ._stepping import check_betas, options_of
 from .optimizer import check_option
 
 __all__ = ["Adamax"]
@@ -13,6 +13,8 @@ class Adamax(PerParameter):
     """Steps along the running mean of the gradients over the running maximum of their sizes."""
 
     _kernel = "adamax_step"
+    _kept = ("exp_avg", "exp_inf")
+    _numbers = ("eps",)
 
     def __init__(
         self,
@@ -31,14 +33,6 @@ class Adamax(PerParameter):
         check_option("epsilon value", eps, eps >= 0.0)
         check_betas(betas)
         super().__init__(params, options)
-
-    def _plan(self, group):
-        beta1, beta2 = group["betas"]
-        return ("exp_avg", "exp_inf"), {"beta1": beta1, "beta2": beta2, "eps": group["eps"]}
-
-    def _start(self, param, state, group):
-        state["exp_avg"] = zeros_of(param)
-        state["exp_inf"] = zeros_of(param)
 
     def _update(self, param, grad, state, group, lr):
         beta1, beta2 = group["betas"]

@@ -1,8 +1,7 @@
 """ASGD: stochastic gradient descent that also averages its parameters."""
 
-
 from ._per_parameter import PerParameter
-from ._stepping import counter, options_of, zeros_of
+from ._stepping import counter, options_of
 from .optimizer import _to_scalar
 
 __all__ = ["ASGD"]
@@ -14,6 +13,8 @@ class ASGD(PerParameter):
     """
 
     _kernel = "asgd_step"
+    _kept = ("ax",)
+    _numbers = ("lambd", "alpha", "t0")
     _counts = ("step", "eta", "mu")
 
     def __init__(
@@ -31,13 +32,10 @@ class ASGD(PerParameter):
     ):
         super().__init__(params, options_of(locals()))
 
-    def _plan(self, group):
-        return ("ax",), {name: group[name] for name in ("lambd", "alpha", "t0")}
-
     def _start(self, param, state, group):
         state["eta"] = counter(float(_to_scalar(group["lr"])))
         state["mu"] = counter(1.0)
-        state["ax"] = zeros_of(param)
+        super()._start(param, state, group)
 
     def _update(self, param, grad, state, group, lr):
         rate, mu, average = state["eta"].item(), state["mu"], state["ax"]

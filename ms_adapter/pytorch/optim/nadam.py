@@ -1,8 +1,7 @@
 """NAdam: Adam with Nesterov momentum."""
 
-
 from ._per_parameter import PerParameter
-from ._stepping import check_betas, counter, options_of, zeros_of
+from ._stepping import check_betas, counter, options_of
 from .optimizer import check_option
 
 __all__ = ["NAdam"]
@@ -12,6 +11,8 @@ class NAdam(PerParameter):
     """Adam that looks one step ahead, with a momentum that grows as the steps go on."""
 
     _kernel = "nadam_step"
+    _kept = ("exp_avg", "exp_avg_sq")
+    _numbers = ("eps", "momentum_decay")
     _counts = ("step", "mu_product")
 
     def __init__(
@@ -35,15 +36,9 @@ class NAdam(PerParameter):
         check_betas(betas)
         super().__init__(params, options)
 
-    def _plan(self, group):
-        beta1, beta2 = group["betas"]
-        options = {name: group[name] for name in ("eps", "momentum_decay")}
-        return ("exp_avg", "exp_avg_sq"), {"beta1": beta1, "beta2": beta2, **options}
-
     def _start(self, param, state, group):
         state["mu_product"] = counter(1.0)
-        state["exp_avg"] = zeros_of(param)
-        state["exp_avg_sq"] = zeros_of(param)
+        super()._start(param, state, group)
 
     def _update(self, param, grad, state, group, lr):
         beta1, beta2 = group["betas"]

@@ -1,7 +1,7 @@
 """RAdam: Adam that trusts its variance only once it rests on enough steps."""
 
 from ._per_parameter import PerParameter
-from ._stepping import check_betas, options_of, zeros_of
+from ._stepping import check_betas, options_of
 from .optimizer import check_option
 
 __all__ = ["RAdam"]
@@ -13,6 +13,8 @@ class RAdam(PerParameter):
     """Adam whose adaptive rate is rectified by its own variance, and left out in the first steps."""
 
     _kernel = "radam_step"
+    _kept = ("exp_avg", "exp_avg_sq")
+    _numbers = ("eps",)
 
     def __init__(
         self,
@@ -32,14 +34,6 @@ class RAdam(PerParameter):
         check_option("epsilon value", eps, eps >= 0.0)
         check_betas(betas)
         super().__init__(params, options)
-
-    def _plan(self, group):
-        beta1, beta2 = group["betas"]
-        return ("exp_avg", "exp_avg_sq"), {"beta1": beta1, "beta2": beta2, "eps": group["eps"]}
-
-    def _start(self, param, state, group):
-        state["exp_avg"] = zeros_of(param)
-        state["exp_avg_sq"] = zeros_of(param)
 
     def _update(self, param, grad, state, group, lr):
         beta1, beta2 = group["betas"]

@@ -1,7 +1,7 @@
 """RMSprop."""
 
 from ._per_parameter import PerParameter
-from ._stepping import options_of, zeros_of
+from ._stepping import options_of
 from .optimizer import check_option
 
 __all__ = ["RMSprop"]
@@ -13,6 +13,8 @@ class RMSprop(PerParameter):
     """
 
     _kernel = "rmsprop_step"
+    _kept = ("square_avg", "grad_avg", "momentum_buffer")
+    _numbers = ("alpha", "eps", "momentum")
 
     def __init__(
         self,
@@ -34,17 +36,9 @@ class RMSprop(PerParameter):
         check_option("alpha value", alpha, alpha >= 0.0)
         super().__init__(params, options)
 
-    def _plan(self, group):
-        columns = ("square_avg", "grad_avg" if group["centered"] else None)
-        columns += ("momentum_buffer" if group["momentum"] > 0 else None,)
-        return columns, {name: group[name] for name in ("alpha", "eps", "momentum")}
-
-    def _start(self, param, state, group):
-        state["square_avg"] = zeros_of(param)
-        if group["momentum"] > 0:
-            state["momentum_buffer"] = zeros_of(param)
-        if group["centered"]:
-            state["grad_avg"] = zeros_of(param)
+    def _columns(self, group):
+        mean, buffer = group["centered"], group["momentum"] > 0
+        return "square_avg", "grad_avg" if mean else None, "momentum_buffer" if buffer else None
 
     def _update(self, param, grad, state, group, lr):
         alpha, square_avg = group["alpha"], state["square_avg"]

@@ -13,6 +13,7 @@ class Rprop(PerParameter):
     """Each element's step grows while its gradient keeps its sign, and shrinks when that changes."""
 
     _kernel = "rprop_step"
+    _kept = ("prev", "step_size")
 
     def __init__(
         self,
@@ -31,9 +32,9 @@ class Rprop(PerParameter):
             raise ValueError(f"Invalid eta values: {etas[0]}, {etas[1]}")
         super().__init__(params, options)
 
-    def _plan(self, group):
+    def _options(self, group):
         (shrink, grow), (least, most) = group["etas"], group["step_sizes"]
-        return ("prev", "step_size"), {"shrink": shrink, "grow": grow, "least": least, "most": most}
+        return {"shrink": shrink, "grow": grow, "least": least, "most": most}
 
     def _start(self, param, state, group):
         lr = float(_to_scalar(group["lr"]))
