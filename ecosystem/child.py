@@ -1,0 +1,61 @@
+"""Runs one case in a process of its own, `python -m ecosystem.child ours|torch CASE`, and ends with what it met."""
+
+from __future__ import annotations
+
+import json
+import runpy
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+_kept: list[Any] = []
+
+
+VISION_OPERATORS = {
+    "nms": "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor",
+    "qnms": "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor",
+}
+
+
+def _name_vision_operators(torch: Any) -> None:
+    """Let torchvision be imported beside a PyTorch without CUDA.
+
+    PyPI's torchvision has its operators in a library that needs CUDA's; where it does not load, torchvision fails
+    to describe the operators that it lacks. Named, they are there, and raise when called.
+    """
+    library = torch.library.Library("torchvision", "DEF")
+    for name, signature in VISION_OPERATORS.items():
+        library.define(name + signature)
+    _kept.append(library)  # the names go with it
+
+
+def main(side: str, case: str) -> None:
+    start = time.perf_counter()
+    if side == "ours":
+        from ms_adapter import torch_alias
+
+        torch_alias.install()
+        torch_alias.install_in_children()
+    import torch
+
+    imported = time.perf_counter()
+    if side == "torch" and not torch.version.cuda:
+        _name_vision_operators(torch)
+    sys.path.insert(0, str(Path(case).parent))
+    sys.argv = [case]
+    runpy.run_path(case, run_name="__main__")
+    end = {
+        "torch": torch.__name__,
+        "import_seconds": imported - start,
+        "seconds": time.perf_counter() - start,
+    }
+    if side == "ours":
+        from ms_adapter.pytorch import _placeholders
+
+        end["stubs"] = _placeholders.met()
+    print("\n@end " + json.dumps(end), flush=True)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
