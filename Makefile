@@ -5,10 +5,12 @@
 #   make bench-ops     each operator's speed      (one by one, small and large)
 #   make sanitize      ASan+UBSan tests           make lint          clang-format, ruff, mypy
 #   make test-mindspore   the device "mindspore", with MindSpore in an environment of its own
+#   make ecosystem     libraries of others under us and under PyTorch, in an environment of its own (long)
 #   make reference     writes docs/operators.md anew from the registry
 #   make support       writes docs/support.md anew; RUNS="a.json b.json" takes in new conformance runs first
 VENV ?= .venv
 MINDSPORE_VENV ?= .venv-mindspore
+ECOSYSTEM_VENV ?= .venv-ecosystem
 BUILD ?= build
 PYTHON ?= $(shell sh scripts/find_python.sh)
 PY := $(VENV)/bin/python
@@ -16,7 +18,7 @@ STAMPS := $(VENV)/.stamps
 PIP := $(PY) -m pip install -q --disable-pip-version-check
 export PATH := $(abspath $(VENV)/bin):$(PATH)
 
-.PHONY: demo demo-compare test test-mindspore conformance bench bench-ops dev sanitize sanitize-fuzz lint reference support package clean
+.PHONY: demo demo-compare test test-mindspore ecosystem conformance bench bench-ops dev sanitize sanitize-fuzz lint reference support package clean
 .DELETE_ON_ERROR:
 
 demo: package $(STAMPS)/demo
@@ -31,6 +33,10 @@ test: package $(STAMPS)/test
 
 test-mindspore: package $(MINDSPORE_VENV)/.stamp
 	PYTHONPATH=. $(MINDSPORE_VENV)/bin/python -m pytest -q tests/mindspore_device $(PYTEST_ARGS)
+
+ecosystem: package $(STAMPS)/test $(ECOSYSTEM_VENV)/.stamp
+	$(ECOSYSTEM_VENV)/bin/python -m ecosystem $(ARGS) \
+	  --torch-path "$$($(PY) -c 'import sysconfig; print(sysconfig.get_path("purelib"))')"
 
 conformance: package $(STAMPS)/test
 	$(PY) -m conformance $(or $(SUITE),all) $(ARGS)
@@ -86,6 +92,11 @@ $(STAMPS)/build: $(STAMPS)/venv
 
 $(STAMPS)/demo $(STAMPS)/test $(STAMPS)/lint: $(STAMPS)/%: pyproject.toml $(STAMPS)/venv
 	$(PIP) --group $*
+	touch $@
+
+$(ECOSYSTEM_VENV)/.stamp: ecosystem/libraries.toml ecosystem/install.py $(STAMPS)/venv
+	[ -x $(ECOSYSTEM_VENV)/bin/python ] || $(PYTHON) -m venv $(ECOSYSTEM_VENV)
+	$(ECOSYSTEM_VENV)/bin/python ecosystem/install.py
 	touch $@
 
 $(MINDSPORE_VENV)/.stamp: pyproject.toml $(STAMPS)/venv

@@ -1,1 +1,1 @@
-"""Other people's libraries, unmodified, under ms_adapter and under PyTorch: what runs, and whether numbers agree."""
+"""Libraries of others, unmodified, under ms_adapter and under PyTorch: what runs, which numbers agree."""

@@ -53,7 +53,7 @@ def run(side: str, case: Path, torch_path: str) -> Side:
     checks = {
         found["check"]: found for kind, text in lines if kind == "@check" for found in [json.loads(text)]
     }
-    end = next((json.loads(text) for kind, text in lines if kind == "@end"), {})
+    end: dict[str, Any] = next((json.loads(text) for kind, text in lines if kind == "@end"), {})
     if code != 0 or not end:
         last = next((line for line in reversed(log.splitlines()) if line.strip()), "no output")
         checks["the whole case"] = {"check": "the whole case", "error": last, "values": None, "tolerance": 0}
@@ -83,7 +83,8 @@ def rows(libraries: dict[str, Any], torch_path: str, logs: Path | None) -> Itera
     """Run everything, and yield a row of the table for each library."""
     for library, entry in libraries.items():
         totals: dict[str, Any] = dict.fromkeys(("ran", "ours", "PyTorch", "equal", "s ours", "s PyTorch"), 0)
-        faults, stubs = {}, {}
+        faults: dict[str, str] = {}
+        stubs: dict[str, bool] = {}
         for case in entry["cases"]:
             file = HERE / "cases" / f"{case}.py"
             sides = {side: run(side, file, torch_path) for side in ("ours", "torch")}

@@ -1,4 +1,4 @@
-"""Runs one case in a process of its own, `python -m ecosystem.child ours|torch CASE`, and ends with what it met."""
+"""Runs a case in its own process, `python -m ecosystem.child ours|torch CASE`, and ends with what it met."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ VISION_OPERATORS = {
 def _name_vision_operators(torch: Any) -> None:
     """Let torchvision be imported beside a PyTorch without CUDA.
 
-    PyPI's torchvision has its operators in a library that needs CUDA's; where it does not load, torchvision fails
-    to describe the operators that it lacks. Named, they are there, and raise when called.
+    PyPI's torchvision has its operators in a library that needs CUDA's; where it does not load, torchvision
+    fails to describe the operators that it lacks. Named, they are there, and raise when called.
     """
     library = torch.library.Library("torchvision", "DEF")
     for name, signature in VISION_OPERATORS.items():

@@ -44,9 +44,11 @@ for name, call in CASES.items():
 with check("augmentations") as c:
     torch.manual_seed(1)
     chain = K.augmentation.AugmentationSequential(
-        K.augmentation.RandomHorizontalFlip(p=0.5), K.augmentation.RandomAffine(20.0, p=1.0),
-        K.augmentation.ColorJitter(0.1, 0.1, 0.1, 0.1, p=1.0), data_keys=["input", "mask"],
-    )  # fmt: skip
+        K.augmentation.RandomHorizontalFlip(p=0.5),
+        K.augmentation.RandomAffine(20.0, p=1.0),
+        K.augmentation.ColorJitter(0.1, 0.1, 0.1, 0.1, p=1.0),
+        data_keys=["input", "mask"],
+    )
     image, mask = chain(x.float(), (x[:, :1] > 0.5).float())
     c.values = [image, mask]
     c.tolerance = 1e-3

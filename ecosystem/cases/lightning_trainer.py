@@ -46,9 +46,15 @@ with check("two epochs, a checkpoint") as c:
     with tempfile.TemporaryDirectory() as folder:
         saver = ModelCheckpoint(folder, monitor="val_accuracy", mode="max")
         trainer = L.Trainer(
-            max_epochs=2, accelerator="cpu", logger=False, enable_progress_bar=False, enable_model_summary=False,
-            callbacks=[saver, EarlyStopping("val_accuracy", mode="max")], default_root_dir=folder, gradient_clip_val=1.0,
-        )  # fmt: skip
+            max_epochs=2,
+            accelerator="cpu",
+            logger=False,
+            enable_progress_bar=False,
+            enable_model_summary=False,
+            callbacks=[saver, EarlyStopping("val_accuracy", mode="max")],
+            default_root_dir=folder,
+            gradient_clip_val=1.0,
+        )
         trainer.fit(model, *loaders)
         again = Classifier.load_from_checkpoint(saver.best_model_path)
         accuracy = trainer.validate(again, loaders[1], verbose=False)[0]["val_accuracy"]

@@ -1,4 +1,4 @@
-"""torchvision: classification models forward and trained, detection operators, datasets, feature extraction."""
+"""torchvision: models forward and trained, detection operators, datasets, feature extraction."""
 
 import torch
 import torchvision
@@ -8,8 +8,20 @@ from torchvision.models.feature_extraction import create_feature_extractor
 torch.set_default_dtype(torch.float64)
 torch.set_num_threads(1)
 
-NAMES = ["resnet18", "mobilenet_v2", "mobilenet_v3_small", "shufflenet_v2_x0_5", "squeezenet1_0", "vgg11_bn",
-         "densenet121", "efficientnet_b0", "regnet_y_400mf", "mnasnet0_5", "convnext_tiny", "googlenet"]  # fmt: skip
+NAMES = [
+    "resnet18",
+    "mobilenet_v2",
+    "mobilenet_v3_small",
+    "shufflenet_v2_x0_5",
+    "squeezenet1_0",
+    "vgg11_bn",
+    "densenet121",
+    "efficientnet_b0",
+    "regnet_y_400mf",
+    "mnasnet0_5",
+    "convnext_tiny",
+    "googlenet",
+]
 
 for name in NAMES:
     with check(f"{name}: two steps") as c:
@@ -17,7 +29,9 @@ for name in NAMES:
         options = {"aux_logits": False, "init_weights": False} if name == "googlenet" else {}
         model = getattr(torchvision.models, name)(weights=None, num_classes=4, **options)
         x, y = torch.randn(4, 3, 64, 64), torch.tensor([0, 1, 2, 3])
-        c.values = train(torch, model, lambda m: torch.nn.functional.cross_entropy(m(x), y), steps=2)
+        c.values = train(
+            torch, model, lambda m, x=x, y=y: torch.nn.functional.cross_entropy(m(x), y), steps=2
+        )
         c.tolerance = 1e-7
 
 for name in ("vit_b_16", "swin_t"):

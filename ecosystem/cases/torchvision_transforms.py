@@ -12,13 +12,26 @@ picture = Image.new("RGB", (10, 12), (10, 200, 30))
 
 for name, module in (("v1", v1), ("v2", v2)):
     made = [
-        module.Resize((8, 8), antialias=True), module.CenterCrop(6), module.RandomCrop(6), module.RandomRotation(20),
-        module.RandomHorizontalFlip(0.5), module.RandomResizedCrop(8, antialias=True), module.Pad(2),
-        module.ColorJitter(0.2, 0.2, 0.2, 0.1), module.Grayscale(3), module.GaussianBlur(3),
-        module.RandomAffine(10, (0.1, 0.1)), module.RandomPerspective(p=1.0), module.RandomErasing(p=1.0),
-        module.RandomInvert(1.0), module.RandomPosterize(4, 1.0), module.RandomAutocontrast(1.0),
-        module.RandomEqualize(1.0), module.RandAugment(), module.AutoAugment(),
-    ]  # fmt: skip
+        module.Resize((8, 8), antialias=True),
+        module.CenterCrop(6),
+        module.RandomCrop(6),
+        module.RandomRotation(20),
+        module.RandomHorizontalFlip(0.5),
+        module.RandomResizedCrop(8, antialias=True),
+        module.Pad(2),
+        module.ColorJitter(0.2, 0.2, 0.2, 0.1),
+        module.Grayscale(3),
+        module.GaussianBlur(3),
+        module.RandomAffine(10, (0.1, 0.1)),
+        module.RandomPerspective(p=1.0),
+        module.RandomErasing(p=1.0),
+        module.RandomInvert(1.0),
+        module.RandomPosterize(4, 1.0),
+        module.RandomAutocontrast(1.0),
+        module.RandomEqualize(1.0),
+        module.RandAugment(),
+        module.AutoAugment(),
+    ]
     for transform in made:
         with check(f"{name} {type(transform).__name__}") as c:
             torch.manual_seed(3)

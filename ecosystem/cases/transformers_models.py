@@ -32,17 +32,28 @@ small = {"d_model": 32, "decoder_layers": 2, "encoder_layers": 2, "decoder_atten
 PAIRS = {
     "T5": (
         hf.T5ForConditionalGeneration,
-        hf.T5Config(vocab_size=99, d_model=32, d_ff=64, d_kv=8, num_layers=2, num_heads=4, decoder_start_token_id=0),
+        hf.T5Config(
+            vocab_size=99, d_model=32, d_ff=64, d_kv=8, num_layers=2, num_heads=4, decoder_start_token_id=0
+        ),
     ),
     "Whisper": (
         hf.WhisperForConditionalGeneration,
         hf.WhisperConfig(
-            vocab_size=99, encoder_attention_heads=4, encoder_ffn_dim=64, decoder_ffn_dim=64, num_mel_bins=8,
-            max_source_positions=16, max_target_positions=32, decoder_start_token_id=1, begin_suppress_tokens=None,
-            suppress_tokens=None, **small, **special,
+            vocab_size=99,
+            encoder_attention_heads=4,
+            encoder_ffn_dim=64,
+            decoder_ffn_dim=64,
+            num_mel_bins=8,
+            max_source_positions=16,
+            max_target_positions=32,
+            decoder_start_token_id=1,
+            begin_suppress_tokens=None,
+            suppress_tokens=None,
+            **small,
+            **special,
         ),
     ),
-}  # fmt: skip
+}
 
 
 def made(kind, config):
@@ -108,9 +119,17 @@ with check("Trainer: twenty steps") as c:
     data = [{"input_ids": row, "labels": row} for row in tokens(32, 8)]
     with tempfile.TemporaryDirectory() as folder:
         options = hf.TrainingArguments(
-            folder, max_steps=20, per_device_train_batch_size=4, learning_rate=1e-3, logging_steps=1, seed=0,
-            report_to=[], use_cpu=True, save_strategy="no", disable_tqdm=True,
-        )  # fmt: skip
+            folder,
+            max_steps=20,
+            per_device_train_batch_size=4,
+            learning_rate=1e-3,
+            logging_steps=1,
+            seed=0,
+            report_to=[],
+            use_cpu=True,
+            save_strategy="no",
+            disable_tqdm=True,
+        )
         trainer = hf.Trainer(model, options, train_dataset=data)
         trainer.train()
     c.values = [entry["loss"] for entry in trainer.state.log_history if "loss" in entry]

@@ -46,8 +46,15 @@ with check("generate") as c:
 with check("encoder and decoder") as c:
     torch.manual_seed(0)
     model = XTransformer(
-        dim=32, enc_num_tokens=31, enc_depth=1, enc_heads=2, enc_max_seq_len=16, dec_num_tokens=31, dec_depth=1,
-        dec_heads=2, dec_max_seq_len=16,
-    ).double()  # fmt: skip
+        dim=32,
+        enc_num_tokens=31,
+        enc_depth=1,
+        enc_heads=2,
+        enc_max_seq_len=16,
+        dec_num_tokens=31,
+        dec_depth=1,
+        dec_heads=2,
+        dec_max_seq_len=16,
+    ).double()
     c.values = train(torch, model, lambda m: m(ids, ids), steps=2)
     c.tolerance = 1e-6

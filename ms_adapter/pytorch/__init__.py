@@ -131,7 +131,7 @@ from . import _foreach, _tensor, _tensor_rare, _utils
 from . import nn, optim
 from .utils import checkpoint as _checkpoint
 from . import accelerator, amp, backends, compiler, cpu, cuda, distributed, futures, hub, jit
-from . import masked, multiprocessing, overrides, profiler, serialization, signal, sparse
+from . import masked, multiprocessing, onnx, overrides, profiler, serialization, signal, sparse
 from . import testing, types
 from ._removed import eig, lstsq, matrix_rank, solve, symeig
 from ._symbolic import *  # noqa: F403 - its __all__ is the list
@@ -173,4 +173,6 @@ _mindspore.install()
 multiprocessing.init_reductions()
 _identity.pickle_under_own_names()
 _placeholders.install()
+_sys.modules[f"{__name__}._C"] = _C  # `from torch._C import ...` finds the core
+torch = _sys.modules[__name__]  # PyTorch's module has itself by this name, too
 _missing.attach_everywhere()

@@ -40,6 +40,8 @@ def attach(module_name):
             raise AttributeError(start)
         if f"{public}.{name}"[len("torch.") :] in _placeholders.modules():
             return importlib.import_module(f"{module_name}.{name}")
+        if (placeholder := _placeholders.find(f"{public}.{name}")) is not None:
+            return placeholder
         if key := entry(f"{public}.{name}"):
             raise AttributeError(f"{start} in ms_adapter: {reasons()[key]}.")
         raise AttributeError(

@@ -21,12 +21,37 @@ def met():
     return dict(_met)
 
 
+def _entries():
+    return tomllib.loads(TABLE.read_text())["placeholder"]
+
+
+@functools.cache
+def _single():
+    """Full name -> its placeholder, for names of modules that are here."""
+    made = {}
+    for entry in _entries():
+        for full in entry.get("names", "").split():
+            _, *module, name = full.split(".")
+            made[full] = _make(".".join(module), name, entry["reason"])
+        # Nothing has this dtype or setting: it equals itself only.
+        made |= {full: _Constant(full) for full in entry.get("constants", "").split()}
+    return made
+
+
+def find(name):
+    """The placeholder of a name such as `torch.float8_e5m2` in a module that is here, or None."""
+    found = _single().get(name)
+    if found is not None:
+        _met.setdefault(name, False)
+    return found
+
+
 @functools.cache
 def modules():
     """Module name, without ``torch.`` -> (reason, the names it has)."""
     table = {}
-    for entry in tomllib.loads(TABLE.read_text())["placeholder"]:
-        for name, members in entry["modules"].items():
+    for entry in _entries():
+        for name, members in entry.get("modules", {}).items():
             table[name] = (entry["reason"], members.split())
             parent = name.rpartition(".")[0]
             while parent:  # the packages above it can be imported, too
@@ -41,7 +66,7 @@ def _refuse(name, reason):
 
 
 class _Constant:
-    """A member of a placeholder enumeration: equal to itself only."""
+    """A placeholder for a constant or a member of an enumeration: equal to itself only."""
 
     def __init__(self, name):
         self._name = name
@@ -77,9 +102,9 @@ def _is_class(name):
 
 
 def _make(module, name, reason):
-    full = f"torch.{module}.{name}"
+    full, where = (".".join(filter(None, parts)) for parts in (("torch", module, name), (_OURS, module)))
     if _is_class(name):
-        body = {"_public_name": full, "_reason": reason, "__module__": f"{_OURS}.{module}"}
+        body = {"_public_name": full, "_reason": reason, "__module__": where}
         return _Placeholder(name, (), body | {"__doc__": f"Cannot be made: {reason}."})
 
     def function(*args, **kwargs):
@@ -87,7 +112,7 @@ def _make(module, name, reason):
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"Raises NotImplementedError: {reason}."
-    function.__module__ = f"{_OURS}.{module}"
+    function.__module__ = where
     return function
 
 

@@ -10,7 +10,7 @@ import sys
 import tempfile
 import zipfile
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import urlparse
 from urllib.request import Request, urlopen
 
 import ms_adapter.pytorch as torch
@@ -28,8 +28,38 @@ __all__ = [
 ]
 
 _BLOCK_BYTES = 1 << 20
+try:
+    from tqdm import tqdm
+except ImportError:
+
+    class tqdm:  # noqa: N801 - libraries import it by this name
+        """Shows how much was done, where the package tqdm is not there to draw a bar."""
+
+        def __init__(self, total=None, disable=False, **options):
+            self.total, self.done = total, 0
+            self.disable = disable or not sys.stderr.isatty()
+
+        def update(self, count=1):
+            """``count`` more are done."""
+            self.done += count
+            if not self.disable:
+                of = f" of {self.total} ({100 * self.done // self.total} %)" if self.total else ""
+                print(f"\r{self.done}{of}", end="", file=sys.stderr)
+
+        def close(self):
+            """Nothing more comes."""
+            if not self.disable:
+                print(file=sys.stderr)
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *_):
+            self.close()
+
+
 _MOST_EXPANSION = 100  # times its size that a compressed file may grow to
-_HASH_IN_NAME = re.compile(r"-([a-f0-9]{8,64})\.")
+HASH_REGEX = re.compile(r"-([a-f0-9]{8,64})\.")
 _dir = None
 
 
@@ -72,29 +102,23 @@ def download_url_to_file(url, dst, hash_prefix=None, progress=True):
         replacing(dst) as descriptor,
     ):
         total = int(answer.headers.get("Content-Length") or 0)
-        while block := answer.read(_BLOCK_BYTES):
-            sha256.update(block)
-            _write_all(descriptor, block)
-            done += len(block)
-            if progress and sys.stderr.isatty():
-                print(f"\r{_share(done, total)}", end="", file=sys.stderr)
+        with tqdm(total=total, disable=not progress, unit="B", unit_scale=True) as bar:
+            while block := answer.read(_BLOCK_BYTES):
+                sha256.update(block)
+                _write_all(descriptor, block)
+                done += len(block)
+                bar.update(len(block))
         if total and done != total:
             raise RuntimeError(f"download_url_to_file: {url} ended after {done} of {total} bytes")
         if hash_prefix is not None and not sha256.hexdigest().startswith(hash_prefix):
             got = sha256.hexdigest()[: len(hash_prefix)]
             raise RuntimeError(f'invalid hash value (expected "{hash_prefix}", got "{got}")')
-    if progress and sys.stderr.isatty():
-        print(file=sys.stderr)
 
 
 def _write_all(descriptor, block):
     view = memoryview(block)
     while view:
         view = view[os.write(descriptor, view) :]
-
-
-def _share(done, total):
-    return f"{done >> 20} MiB" + (f" of {total >> 20} ({100 * done // total} %)" if total else "")
 
 
 def load_state_dict_from_url(
@@ -113,11 +137,11 @@ def load_state_dict_from_url(
     """
     model_dir = os.path.join(get_dir(), "checkpoints") if model_dir is None else os.fspath(model_dir)
     os.makedirs(model_dir, exist_ok=True)
-    name = file_name or os.path.basename(urlsplit(url).path)
+    name = file_name or os.path.basename(urlparse(url).path)
     path = os.path.join(model_dir, name)
     if not os.path.exists(path):
         print(f'Downloading: "{url}" to {path}', file=sys.stderr)
-        found = _HASH_IN_NAME.search(name) if check_hash else None
+        found = HASH_REGEX.search(name) if check_hash else None
         download_url_to_file(url, path, found and found[1], progress)
     return torch.load(_one_file_zip(path), map_location=map_location, weights_only=weights_only)
 

@@ -113,3 +113,11 @@ class FakeTensorMode(TorchDispatchMode):
         if args and isinstance(args[0], FakeTensor) and made is args[0]._elem:
             return args[0]
         return tree_map_only(torch.Tensor, lambda t: FakeTensor(self, t, device), made)
+
+
+def is_fake(x):
+    """Whether a value is a fake tensor, or a subclass's tensor made of fake ones."""
+    if isinstance(x, FakeTensor):
+        return True
+    flatten = getattr(type(x), "__tensor_flatten__", None)
+    return flatten is not None and all(is_fake(getattr(x, name)) for name in flatten(x)[0])

@@ -3,6 +3,7 @@
 import functools
 import warnings
 from collections import deque
+from typing import Any, TypeAlias
 
 from ._pytree_nodes import (  # noqa: F401 - names that libraries take from here
     STANDARD_DICT_TYPES,
@@ -22,6 +23,9 @@ from ._pytree_nodes import (  # noqa: F401 - names that libraries take from here
     node_type,
     register_dataclass,
 )
+
+PyTree: TypeAlias = Any  # for annotations
+_get_node_type = node_type  # the name that libraries take
 
 __all__ = [
     "LeafSpec",

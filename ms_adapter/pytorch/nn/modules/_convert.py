@@ -1,5 +1,6 @@
 """Changing a module's tensors in place: dtype, device, memory format."""
 
+import types
 import warnings
 
 import ms_adapter.pytorch as torch
@@ -178,3 +179,6 @@ def _parse_to(
             "to() takes (device, dtype, non_blocking), (dtype, non_blocking) or (tensor, non_blocking)."
         )
     return None if device is None else torch.device(device), dtype, non_blocking, memory_format
+
+
+torch._C._nn = types.SimpleNamespace(_parse_to=_parse_to)  # where libraries find it

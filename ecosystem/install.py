@@ -1,0 +1,31 @@
+"""Installs what libraries.toml names, without what the libraries require themselves: torch is ours."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+
+def main() -> None:
+    """Run pip twice: for the libraries and those of their needs that require torch, and for the rest."""
+    libraries = tomllib.loads((Path(__file__).parent / "libraries.toml").read_text())
+    pinned = {name: f"{name}=={entry['version']}" for name, entry in libraries.items()}
+    needs = {need for entry in libraries.values() for need in entry["needs"]} - pinned.keys()
+    needs |= {"numpy", "scipy-openblas32"}  # ours
+    alone = {
+        "einx",
+        "linear_operator",
+        "lightning-utilities",
+        "pytorch-lightning",
+        "torch_einops_utils",
+        "jaxtyping",
+    }
+    pip = [sys.executable, "-m", "pip", "install", "-q", "--disable-pip-version-check"]
+    subprocess.run([*pip, *sorted(needs - alone)], check=True)
+    subprocess.run([*pip, "--no-deps", *pinned.values(), *sorted(needs & alone)], check=True)
+
+
+if __name__ == "__main__":
+    main()
