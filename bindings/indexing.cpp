@@ -322,10 +322,10 @@ void put_elements(Tensor& t, const Indices& indices, const Tensor& values) {
 Tensor value_tensor(PyObject* value, const Tensor& target) {
   if (is_tensor(value)) return tensor_of(value);
   Scalar number;
-  if (to_scalar(value, number)) return scalar_tensor(number, target.dtype(), target.device());
+  if (to_scalar(value, number)) return scalar_tensor(number, target.dtype(), true_device(target));
   MSA_REQUIRE(is_numpy_array(value), Type, "can't assign a ", Py_TYPE(value)->tp_name,
               " to a torch.", info(target.dtype()).name, " tensor");
-  return tensor_from_data(value, target.dtype(), target.device());
+  return tensor_from_data(value, target.dtype(), true_device(target));
 }
 
 // Leading ones of a value that has more dimensions than its place are dropped, as NumPy does.

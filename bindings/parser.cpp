@@ -1,6 +1,7 @@
 // The parser that every operator shares: slots from positions and names, then values by type.
 #include "bindings/parser.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "bindings/convert.h"
@@ -151,20 +152,39 @@ bool Call::take_out(PyObject* value) {
   return true;
 }
 
+namespace {
+// An object that overrides, no tensor, in the place of a number or of one in a list: torch.fx's
+// proxies stand for sizes too.
+bool stands_in(const Arguments& given, bool packed, PyObject* o) {
+  auto overrides = [](PyObject* item) {
+    return !is_tensor(item) && overrides_torch_function(item);
+  };
+  PyObject* const* items = &o;
+  Py_ssize_t n = 1;
+  if (packed && o == given.args[0]) {
+    items = given.args;
+    n = given.n;
+  } else if (PyTuple_Check(o) || PyList_Check(o)) {
+    items = PySequence_Fast_ITEMS(o);
+    n = Py_SIZE(o);
+  }
+  return std::any_of(items, items + n, overrides);
+}
+}  // namespace
+
 bool Call::convert(const Param& p, PyObject* o, Value& value) {
   if (p.type == ArgType::Tensor) return convert_tensor(p, o, value);
   if (o == Py_None && (p.optional || defaults_to_empty(p))) {
     value = p.optional ? Value() : p.default_value;
     return true;
   }
-  switch (p.type) {
-    case ArgType::Tensors:
-      return convert_tensors(p, o, value);
-    case ArgType::Dims:
-      return convert_dims(p, o, value);
-    default:
-      return convert_other(p, o, value);
-  }
+  const bool fits = p.type == ArgType::Tensors ? convert_tensors(p, o, value)
+                    : p.type == ArgType::Dims  ? convert_dims(p, o, value)
+                                               : convert_other(p, o, value);
+  if (__builtin_expect(fits, 1)) return true;
+  if (!stands_in(*given_, packed_, o)) return false;
+  value = Value();
+  return foreign = true;
 }
 
 bool Call::convert_tensor(const Param& p, PyObject* o, Value& value) {

@@ -8,6 +8,7 @@
 #include "bindings/overloads.h"
 #include "bindings/tensor/tensor.h"
 #include "core/dispatch/opaque.h"
+#include "core/dispatch/saving.h"
 
 namespace msa::py {
 
@@ -159,18 +160,46 @@ void call_on_data(const OpInfo& op, Form form, const Value* args, Results& resul
   boxed(op, form)(plain.data(), results);
 }
 
+bool leaves_values(const OpInfo& op) {
+  for (const OpInfo* const* row = saving_table; *row; ++row)
+    if (*row == &op) return true;
+  return false;
+}
+
+bool any_requires_grad(const OpInfo& op, Form form, const Value* args) {
+  bool found = false;
+  each_tensor(args, count_of(op, form), [&](const Tensor& t) { found |= t.requires_grad(); });
+  return found && thread_state.grad_enabled;
+}
+
+// What Python returns is what it sees; the caller expects what backward would need as well.
+void add_left_values(const OpInfo& op, bool recorded, Results& results) {
+  if (!leaves_values(op)) return;
+  MSA_REQUIRE(!recorded, NotImplemented, op.name,
+              ": gradients through a class with __torch_dispatch__ are not supported for this "
+              "operator, whose kernel leaves values for backward that Python does not see; compose "
+              "it of other operators, or compute under torch.no_grad()");
+  constexpr int kMostLeft = 4;
+  for (int i = 0; i < kMostLeft; ++i) results.tensors.push_back(Tensor());
+}
+
 class ClassBackend final : public Backend {
  public:
   void call(const OpInfo& op, Form form, const Value* args, Results& results) override {
+    const bool recorded = any_requires_grad(op, form, args);
     GradMode off(false);  // histories are recorded above
     std::vector<PyTypeObject*> classes = classes_of(op, form, args);
-    if (switched_off || classes.empty()) return call_on_data(op, form, args, results);
+    if (switched_off || classes.empty()) {
+      call_on_data(op, form, args, results);
+      return add_left_values(op, recorded, results);
+    }
     ShownCall shown = show_call(op, form, args);
     Owned types = types_tuple(classes);
     for (PyTypeObject* type : classes) {
       Owned given = ask(as_object(type), shown, types.get());
       if (given.get() == Py_NotImplemented) continue;
-      return take_results(op, form, args, given.get(), results);
+      take_results(op, form, args, given.get(), results);
+      return add_left_values(op, recorded, results);
     }
     PyErr_Format(PyExc_TypeError,
                  "Multiple dispatch failed for '%R'; all __torch_dispatch__ handlers returned "

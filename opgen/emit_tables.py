@@ -97,10 +97,11 @@ def info(row: Row) -> str:
 
 
 def infos_source(rows: list[Row]) -> str:
-    """op_infos.cpp: the table of all rows."""
-    lines = [NOTE.format("ops/*.toml"), '#include "core/dispatch/op_info.h"', "", "namespace msa {", "namespace op_calls {"]
+    """op_infos.cpp: the table of all rows, and of those that leave values for backward."""
+    lines = [NOTE.format("ops/*.toml"), '#include "core/dispatch/saving.h"', "", "namespace msa {", "namespace op_calls {"]
     lines += [*externs(rows), "}  // namespace op_calls", "", "const OpInfo* const op_table[] = {"]
-    lines += [*(f"    &op_calls::info_{row.cpp}," for row in rows), "};"]
+    lines += [*(f"    &op_calls::info_{row.cpp}," for row in rows), "};", "", "const OpInfo* const saving_table[] = {"]
+    lines += [*(f"    &op_calls::info_{row.cpp}," for row in rows if row.save), "    nullptr};"]
     return "\n".join([*lines, f"const size_t op_count = {len(rows)};", "}  // namespace msa", ""])
 
 

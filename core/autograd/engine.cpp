@@ -11,6 +11,7 @@
 #include "core/autograd/formulas.h"
 #include "core/autograd/meta.h"
 #include "core/base/lock.h"
+#include "core/dispatch/host.h"
 #include "core/sparse/sparse.h"
 #include "generated/ops_compare.h"
 #include "generated/ops_create.h"
@@ -89,7 +90,7 @@ bool can_reduce_to(DimsView from, DimsView to) {
 bool has_nan(const Tensor& t) {
   GradMode off(false);
   if (is_sparse(t)) return has_nan(sparse_parts(t).values);
-  return *ops::sum(ops::eq(t, t)).data<int64_t>() < t.numel();
+  return *in_host(ops::sum(ops::eq(t, t))).data<int64_t>() < t.numel();
 }
 
 bool fits(const Tensor& grad, const OutputMeta& want) {

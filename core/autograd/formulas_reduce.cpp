@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "core/autograd/formulas.h"
+#include "core/dispatch/host.h"
 #include "core/rules/rules.h"
 #include "generated/ops_compare.h"
 #include "generated/ops_convert.h"
@@ -45,7 +46,7 @@ namespace {
 
 bool has_zeros(const Tensor& t) {
   const Tensor found = ops::any(ops::eq(t, number(0)));
-  const Tensor here = found.device().is_cpu() ? found : ops::to_device(found, Device{});
+  const Tensor here = in_host(found);
   return load_scalar(DType::Bool, here.data()).to<bool>();
 }
 

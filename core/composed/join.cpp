@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "core/dispatch/host.h"
 #include "generated/composed_join.h"
 #include "generated/composed_layer.h"
 #include "generated/ops_compare.h"
@@ -271,7 +272,7 @@ Tensor logspace(const Scalar& start, const Scalar& end, int64_t steps, double ba
 namespace {
 Scalar number_in(const char* op, const Tensor& t) {
   MSA_REQUIRE(t.dim() == 0, Runtime, op, ": start and end must be numbers or 0-d tensors, got ", t);
-  return load_scalar(t.dtype(), t.data());
+  return load_scalar(t.dtype(), in_host(t).data());
 }
 }  // namespace
 

@@ -1,6 +1,7 @@
 // Matrices as the last two dimensions of tensors.
 #include "core/composed/matrices.h"
 
+#include "core/dispatch/host.h"
 #include "generated/ops_compare.h"
 #include "generated/ops_convert.h"
 #include "generated/ops_create.h"
@@ -12,7 +13,7 @@ namespace msa::matrices {
 
 Tensor number(double value) { return wrapped_number(Scalar(value)); }
 Scalar value_of(const Tensor& t) {
-  const Tensor here = t.device().is_cpu() ? t : ops::to_device(t, Device{});
+  const Tensor here = in_host(t);
   return load_scalar(here.dtype(), here.data());
 }
 Tensor product(const Tensor& a, const Tensor& b) { return ops::matmul(a, b); }

@@ -4,6 +4,8 @@
 
 #include "core/autograd/meta.h"
 #include "core/dispatch/elementwise.h"
+#include "core/dispatch/host.h"
+#include "core/sparse/sparse.h"
 #include "generated/composed_place.h"
 #include "generated/ops_compare.h"
 #include "generated/ops_convert.h"
@@ -26,7 +28,7 @@ namespace {
 Tensor number(int64_t v) { return wrapped_number(Scalar(v)); }
 
 Scalar value_of(const Tensor& t) {
-  Tensor here = t.device().is_cpu() ? t : ops::to_device(ops::to_dense(t), Device{});
+  const Tensor here = in_host(is_sparse(t) ? ops::to_dense(t) : t);
   return load_scalar(here.dtype(), here.data());
 }
 
@@ -167,7 +169,7 @@ Tensor masked_scatter(const Tensor& input, const Tensor& mask, const Tensor& sou
               input.dtype(), " and ", source.dtype());
   Dims sizes = broadcast_sizes("masked_scatter", input.sizes(), mask.sizes());
   Tensor wide = ops::_expand(input, sizes), places = ops::reshape(ops::_expand(mask, sizes), {-1});
-  int64_t wanted = ops::count_nonzero(places).data<int64_t>()[0];
+  int64_t wanted = *in_host(ops::count_nonzero(places)).data<int64_t>();
   MSA_REQUIRE(wanted <= source.numel(), Runtime,
               "masked_scatter: expected source to have at least ", wanted,
               " elements, as the mask has ones, but it has ", source.numel());
@@ -221,8 +223,7 @@ Tensor repeat_interleave_counts(const Tensor& repeats, OptInt output_size) {
   MSA_REQUIRE(!output_size || *output_size == total, Runtime,
               "allocated size does not match required size: ", output_size.value_or(0), ", ",
               total);
-  const Tensor counts =
-      ops::contiguous(ops::to_device(ops::to_dtype(repeats, DType::I64), Device{}));
+  const Tensor counts = ops::contiguous(in_host(ops::to_dtype(repeats, DType::I64)));
   const Tensor places = empty(Dims{total}, DType::I64);
   auto* to = places.data<int64_t>();
   for (int64_t i = 0; i < counts.numel(); ++i)

@@ -3,6 +3,7 @@
 #include "core/sparse/sparse.h"
 #include "generated/composed_convert.h"
 #include "generated/composed_random.h"
+#include "generated/ops_create.h"
 #include "generated/ops_elementwise.h"
 #include "generated/ops_random.h"
 #include "generated/ops_sparse.h"
@@ -11,11 +12,15 @@
 namespace msa::composed {
 namespace {
 
+// Modes and classes see the memory made, so that they may make another tensor.
 Tensor sized(const Dims& size, OptDType dtype, OptDevice device) {
+  if (thread_state.layers_active) return ops::empty(size, dtype, device);
   return make_output(rules::sized(size, dtype, device), device.value_or(default_device()));
 }
 
 Tensor sized_like(const Tensor& input, OptDType dtype, OptDevice device, OptFormat format) {
+  if (thread_state.layers_active || is_python(input))
+    return ops::empty_like(input, dtype, device, format);
   return make_output(rules::sized_like(input, dtype, device, format),
                      device.value_or(input.device()));
 }

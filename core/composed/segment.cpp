@@ -1,5 +1,6 @@
 // Reductions of consecutive pieces, and of bits.
 #include "core/composed/values.h"
+#include "core/dispatch/host.h"
 #include "generated/composed_native.h"
 #include "generated/ops_compare.h"
 #include "generated/ops_convert.h"
@@ -36,7 +37,7 @@ const Fold& fold_named(std::string_view reduce) {
 }
 
 bool holds(const Tensor& condition) {
-  const Tensor all = ops::all(condition);
+  const Tensor all = in_host(ops::all(condition));
   return *static_cast<const bool*>(all.data());
 }
 

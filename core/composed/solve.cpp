@@ -1,6 +1,7 @@
 // Cholesky, LU and what they solve, in torch.linalg's names and the older ones.
 #include "core/autograd/meta.h"
 #include "core/composed/matrices.h"
+#include "core/dispatch/host.h"
 #include "generated/composed_matrix.h"
 #include "generated/ops_compare.h"
 #include "generated/ops_convert.h"
@@ -22,7 +23,7 @@ using namespace matrices;
 void require_done(const char* op, const Tensor& info, std::string cause,
                   ErrorKind kind = ErrorKind::LinAlg) {
   if (info.device().is_meta()) return;
-  const Tensor codes = ops::contiguous(info);
+  const Tensor codes = ops::contiguous(in_host(info));
   for (int64_t i = 0; i < codes.numel(); ++i) {
     const int code = codes.data<int>()[i];
     if (code == 0) continue;

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "core/composed/values.h"
+#include "core/dispatch/host.h"
 #include "core/sparse/sparse.h"
 #include "generated/composed_special.h"
 #include "generated/ops_compare.h"
@@ -26,7 +27,7 @@ Tensor inexact(const Tensor& t) {
 }
 
 bool is_true(const Tensor& flag) {
-  Tensor here = flag.device().is_cpu() ? flag : ops::to_device(flag, Device{});
+  const Tensor here = in_host(flag);
   return load_scalar(here.dtype(), here.data()).to<bool>();
 }
 

@@ -4,6 +4,7 @@
 
 #include "core/autograd/meta.h"
 #include "core/base/warn.h"
+#include "core/dispatch/host.h"
 #include "core/rules/rules.h"
 #include "generated/composed_statistics.h"
 #include "generated/ops_compare.h"
@@ -93,7 +94,8 @@ void check_quantile(const char* op, const Tensor& input, const Tensor& q,
       "() interpolation must be one of linear, lower, higher, midpoint or nearest, but got ",
       interpolation);
   Tensor wrong = ops::any(ops::logical_or(ops::lt(q, number(0.0)), ops::gt(q, number(1.0))));
-  MSA_REQUIRE(!wrong.data<bool>()[0], Runtime, op, "() q values must be in the range [0, 1]");
+  MSA_REQUIRE(!*in_host(wrong).data<bool>(), Runtime, op,
+              "() q values must be in the range [0, 1]");
 }
 
 // The values at fractional ranks of sorted lines.
@@ -171,13 +173,14 @@ Tensor cov(const Tensor& input, int64_t correction, const Tensor& fweights,
     MSA_REQUIRE((w == &fweights) == is_integral(w->dtype()), Runtime, "cov(): expected ", name,
                 " to have ", w == &fweights ? "integral" : "floating point", " dtype but got ",
                 w->dtype());
-    MSA_REQUIRE(n == 0 || !ops::any(ops::lt(*w, number(int64_t{0}))).data<bool>()[0], Runtime,
-                "cov(): ", name, " cannot be negative");
+    MSA_REQUIRE(n == 0 || !*in_host(ops::any(ops::lt(*w, number(int64_t{0})))).data<bool>(),
+                Runtime, "cov(): ", name, " cannot be negative");
     weights = weights.defined() ? ops::mul(weights, *w) : *w;
   }
   Tensor total = weights.defined() ? ops::sum(weights) : ops::full({}, Scalar(n), DType::I64);
-  MSA_REQUIRE(!weights.defined() || n == 0 || ops::ne(total, number(int64_t{0})).data<bool>()[0],
-              Runtime, "cov(): weights sum to zero, can't be normalized");
+  MSA_REQUIRE(
+      !weights.defined() || n == 0 || *in_host(ops::ne(total, number(int64_t{0}))).data<bool>(),
+      Runtime, "cov(): weights sum to zero, can't be normalized");
   Tensor mean =
       ops::div(ops::sum_dim(weights.defined() ? ops::mul(x, weights) : x, Dims{1}, true), total);
   Tensor norm;

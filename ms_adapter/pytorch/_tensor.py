@@ -129,7 +129,10 @@ class TensorMethods:
         if id(self) in memo:
             return memo[id(self)]
         with torch.no_grad():
-            copied = self._make_subclass(type(self), _copy_with_storage(self, memo), self.requires_grad)
+            if type(self).__torch_dispatch__ is Tensor.__torch_dispatch__:
+                copied = self._make_subclass(type(self), _copy_with_storage(self, memo), self.requires_grad)
+            else:  # its class makes the copy
+                copied = self.clone().requires_grad_(self.requires_grad)
             memo[id(self)] = copied
             if self.grad is not None:
                 copied.grad = self.grad.__deepcopy__(memo)

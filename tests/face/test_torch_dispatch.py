@@ -1,6 +1,9 @@
 """__torch_dispatch__: modes that see operators, and tensor classes whose operators are Python's."""
 
+import copy
+import gc
 import importlib
+import weakref
 
 import pytest
 
@@ -293,6 +296,67 @@ def test_flop_counter(both):
             t.ones(3, 4) @ t.ones(4, 5)
         by_module = {k: sum(v.values()) for k, v in forward.get_flop_counts().items()}
         return forward.get_total_flops(), train.get_total_flops(), products.get_total_flops(), by_module
+
+    both(scenario)
+
+
+COMPOSED = {
+    "inv": lambda t, w: t.linalg.inv(w),
+    "cholesky": lambda t, w: t.linalg.cholesky(w @ w),
+    "einsum": lambda t, w: t.einsum("ij,jk->ik", w, w),
+    "layer_norm": lambda t, w: t.nn.functional.layer_norm(w, (2,)),
+    "repeat_interleave": lambda t, w: t.repeat_interleave(w, 2, 0),
+    "conv": lambda t, w: t.nn.functional.conv2d(w[None, None], t.ones(1, 1, 1, 1, dtype=w.dtype)),
+    "rand_like": lambda t, w: t.rand_like(w) * 0,
+    "setitem": lambda t, w: (w.__setitem__((0, 0), 5), w)[1],
+    "masked": lambda t, w: w.masked_fill(w > 1, 0.0),
+    "isclose": lambda t, w: t.isclose(w, w) * 1.0,
+}
+
+
+@pytest.mark.parametrize("name", COMPOSED)
+def test_functions_of_many_operators_on_wrappers(both, name):
+    def scenario(t):
+        w = wrapper_class(t, [])(t.tensor([[2.0, 1.0], [1.0, 2.0]], dtype=t.float64))
+        made = COMPOSED[name](t, w)
+        return [round(float(v), 5) for v in made.inner.flatten().tolist()], tuple(made.shape)
+
+    both(scenario)
+
+
+def test_wrappers_as_parameters(both):
+    def scenario(t):
+        wrapper = wrapper_class(t, [])
+        layer = t.nn.Linear(2, 1, bias=False)
+        layer.weight = t.nn.Parameter(wrapper(t.ones(1, 2)))
+        other = copy.deepcopy(layer)
+        layer(t.tensor([[2.0, 3.0]])).sum().backward()
+        kinds = [type(layer.weight) is wrapper, type(other.weight) is wrapper]
+        return kinds, isinstance(layer.weight, t.nn.Parameter), layer.weight.grad.inner.tolist(), other.weight.grad
+
+    both(scenario)
+
+
+def test_kernels_that_leave_values_for_backward():
+    wrapper = wrapper_class(face, [])
+    w = wrapper(face.ones(2, 2)).requires_grad_()
+    with face.no_grad():
+        assert face.nn.functional.layer_norm(w, (2,)).inner.tolist() == [[0.0, 0.0], [0.0, 0.0]]
+    with pytest.raises(NotImplementedError, match="layer_norm.*leaves values for backward"):
+        face.nn.functional.layer_norm(w, (2,))
+
+
+def test_wrappers_are_freed(both):
+    def scenario(t):
+        wrapper, kept = wrapper_class(t, []), []
+        for _ in range(5):
+            x = wrapper(t.ones(3)).requires_grad_()
+            y = (x.exp() * x).sum()
+            y.backward()
+            kept += [weakref.ref(x), weakref.ref(y)]
+        del x, y
+        gc.collect()
+        return sum(ref() is not None for ref in kept)
 
     both(scenario)
 

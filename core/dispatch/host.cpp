@@ -1,0 +1,20 @@
+// Brings elements to where they can be read.
+#include "core/dispatch/host.h"
+
+#include "core/dispatch/opaque.h"
+#include "core/dispatch/thread_state.h"
+#include "generated/ops_convert.h"
+#include "generated/ops_create.h"
+
+namespace msa {
+
+Tensor in_host(const Tensor& t) {
+  if (t.device().is_cpu()) return t;
+  if (!is_python(t)) return ops::to_device(t, Device{});
+  GradMode off(false);
+  Tensor host = empty(t.sizes(), t.dtype());  // the class copies into it what it stands for
+  ops::copy_(host, t);
+  return host;
+}
+
+}  // namespace msa
