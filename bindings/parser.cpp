@@ -69,11 +69,29 @@ int find_param(const OpInfo& op, PyObject* name) {
   return i;
 }
 
+namespace {
+// An object that overrides, no tensor, in the place of a number or of one in a list: torch.fx's
+// proxies stand for sizes too.
+bool stands_in(PyObject* item) { return !is_tensor(item) && overrides_torch_function(item); }
+bool stands_in(const Arguments& given, bool packed, PyObject* o) {
+  PyObject* const* items = &o;
+  Py_ssize_t n = 1;
+  if (packed && o == given.args[0]) {
+    items = given.args;
+    n = given.n;
+  } else if (PyTuple_Check(o) || PyList_Check(o)) {
+    items = PySequence_Fast_ITEMS(o);
+    n = Py_SIZE(o);
+  }
+  return std::any_of(items, items + n, [](PyObject* item) { return stands_in(item); });
+}
+}  // namespace
+
 bool packs_ints(const OpInfo& op, const Arguments& given) {
   int first = given.self ? 1 : 0;
   if (op.n_positional != first + 1 || op.params[first].type != ArgType::Dims) return false;
   int64_t ignored;
-  return given.n == 0 || to_int(given.args[0], ignored);
+  return given.n == 0 || to_int(given.args[0], ignored) || stands_in(given.args[0]);
 }
 
 bool Call::match(const Overload& overload, const Arguments& given) {
@@ -151,26 +169,6 @@ bool Call::take_out(PyObject* value) {
   out = value;
   return true;
 }
-
-namespace {
-// An object that overrides, no tensor, in the place of a number or of one in a list: torch.fx's
-// proxies stand for sizes too.
-bool stands_in(const Arguments& given, bool packed, PyObject* o) {
-  auto overrides = [](PyObject* item) {
-    return !is_tensor(item) && overrides_torch_function(item);
-  };
-  PyObject* const* items = &o;
-  Py_ssize_t n = 1;
-  if (packed && o == given.args[0]) {
-    items = given.args;
-    n = given.n;
-  } else if (PyTuple_Check(o) || PyList_Check(o)) {
-    items = PySequence_Fast_ITEMS(o);
-    n = Py_SIZE(o);
-  }
-  return std::any_of(items, items + n, overrides);
-}
-}  // namespace
 
 bool Call::convert(const Param& p, PyObject* o, Value& value) {
   if (p.type == ArgType::Tensor) return convert_tensor(p, o, value);

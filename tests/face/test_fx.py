@@ -306,7 +306,9 @@ def test_proxies_stand_for_sizes(both):
         def function(x, causal):
             n = x.size(0)
             y = t.zeros(3).view(n, -1) + t.ones([n, 2]).sum(n)
-            return y + t.nn.functional.softmax(x, dim=n) + t.arange(n), t.nn.functional.pad(x, (n, 0), value=n)
+            return y + t.nn.functional.softmax(x, dim=n) + t.arange(n), t.nn.functional.pad(
+                x, (n, 0), value=n
+            )
 
         return [(n.name, n.op) for n in t.fx.symbolic_trace(function).graph.nodes]
 

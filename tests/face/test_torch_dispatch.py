@@ -332,7 +332,15 @@ def test_wrappers_as_parameters(both):
         other = copy.deepcopy(layer)
         layer(t.tensor([[2.0, 3.0]])).sum().backward()
         kinds = [type(layer.weight) is wrapper, type(other.weight) is wrapper]
-        return kinds, isinstance(layer.weight, t.nn.Parameter), layer.weight.grad.inner.tolist(), other.weight.grad
+        t.optim.SGD(layer.parameters(), lr=0.5).step()
+        t.optim.Adam(layer.parameters(), lr=0.5).step()
+        kinds.append([round(float(v), 4) for v in layer.weight.inner.flatten().tolist()])
+        return (
+            kinds,
+            isinstance(layer.weight, t.nn.Parameter),
+            layer.weight.grad.inner.tolist(),
+            other.weight.grad,
+        )
 
     both(scenario)
 

@@ -335,14 +335,26 @@ def check_variants(foreach, fused, differentiable):
         raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
 
 
+def _is_dispatched(p):
+    """Whether a parameter's operators are its class's."""
+    return (
+        type(p) is not torch.nn.Parameter
+        and type(p).__torch_dispatch__ is not torch.Tensor.__torch_dispatch__
+    )
+
+
 def native(function, params, options):
     """The core's pass over the parameters, or None where the step must be composed of operators.
 
-    Composed: tensor-valued options, ``differentiable``, sparse gradients.
+    Composed: tensor-valued options, ``differentiable``, sparse gradients, ``__torch_dispatch__``.
     """
     from ms_adapter import _C
 
     plain = not any(isinstance(option, torch.Tensor) for option in options)
-    if not plain or torch.is_grad_enabled() or any(p.grad.is_sparse or p.is_meta for p in params):
+    if (
+        not plain
+        or torch.is_grad_enabled()
+        or any(p.grad.is_sparse or p.is_meta or _is_dispatched(p) for p in params)
+    ):
         return None
     return getattr(_C.optim, function)
