@@ -191,6 +191,9 @@ IN_FLOAT = {
     "laguerre_polynomial_l": lambda t, i: t.special.laguerre_polynomial_l(i.x, 9),
     "legendre_polynomial_p": lambda t, i: t.special.legendre_polynomial_p(i.x, 9),
     "histogram_of_weights": lambda t, i: t.histogram(i.v[:99], 3, weight=i.x[:99])[0],
+    "ctc_loss": lambda t, i: t.nn.functional.ctc_loss(
+        t.log_softmax(i.b.view(10, 6, 20), 2), t.arange(24).view(6, 4) % 3 + 1, (10,) * 6, (4, 3, 4, 0, 1, 4)
+    ),
     "layer_norm_of_one": lambda t, i: t.nn.functional.layer_norm(i.v[:, None], (1,), i.x[:1], i.v[:1]),
 }
 
@@ -199,6 +202,27 @@ IN_FLOAT = {
 def test_floats_round_where_pytorch_rounds(name):
     want, got = (IN_FLOAT[name](lib, inputs(lib, "float32")) for lib in (torch, ours))
     assert same(got.tolist(), want.tolist())
+
+
+def test_gradients_of_ctc_loss():
+    grads = []
+    for lib in (torch, ours):
+        x = inputs(lib, "float32").b.view(10, 6, 20).requires_grad_()
+        labels = lib.arange(24).view(6, 4) % 3 + 1
+        lengths, counts = (10, 7, 3, 10, 1, 10), (4, 3, 4, 0, 1, 2)  # the third has no alignment
+        loss = lib.nn.functional.ctc_loss(
+            lib.log_softmax(x, 2), labels, lengths, counts, reduction="none", zero_infinity=True
+        )
+        loss.sum().backward()
+        grads.append(torch.tensor(x.grad.tolist()))
+    assert torch.allclose(grads[1], grads[0], 1e-5, 1e-6)
+
+
+@pytest.mark.parametrize("shape", [(0, 3, 3), (3, 0, 3)])
+def test_gradients_of_places_in_nothing(shape):
+    x = ours.zeros(shape, requires_grad=True)
+    ours.nn.functional.pad(x, (1, 2), mode="circular").sum().backward()
+    assert x.grad.shape == shape
 
 
 @pytest.mark.parametrize("order", range(5))

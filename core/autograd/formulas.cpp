@@ -54,6 +54,8 @@ Scalar conj_scalar(const Scalar& value) {
 }
 
 Tensor blank(const Dims& sizes, const Tensor& like) {
+  // What has no elements keeps its strides when it is copied: these must be those of memory.
+  if (product(sizes) == 0) return ops::zeros(sizes, like.dtype(), like.device());
   return ops::expand(ops::zeros({}, like.dtype(), like.device()), sizes);
 }
 

@@ -1,15 +1,10 @@
 // Reading images at real-valued places: grid_sampler and the grids of affine maps.
 #include "core/composed/values.h"
 #include "generated/composed_layer.h"
-#include "generated/ops_compare.h"
 #include "generated/ops_convert.h"
 #include "generated/ops_create.h"
-#include "generated/ops_elementwise.h"
-#include "generated/ops_index.h"
 #include "generated/ops_layer.h"
 #include "generated/ops_linalg.h"
-#include "generated/ops_math.h"
-#include "generated/ops_reduce.h"
 #include "generated/ops_shape.h"
 #include "generated/ops_view.h"
 

@@ -1,4 +1,4 @@
-// Rules of grid sampling and of distances between rows.
+// Rules of grid sampling, of ctc_loss and of distances between rows.
 #include "generated/rules_layer.h"
 #include "generated/rules_loss.h"
 
@@ -13,6 +13,13 @@ OutSpec grid_sampler(const Tensor& input, const Tensor& grid, int64_t, int64_t, 
 std::array<OutSpec, 2> grid_sampler_backward(const Tensor&, const Tensor& input, const Tensor& grid,
                                              int64_t, int64_t, bool) {
   return {OutSpec{input.sizes(), input.dtype()}, OutSpec{grid.sizes(), grid.dtype()}};
+}
+
+std::array<OutSpec, 2> ctc_loss(const Tensor& log_probs, const Tensor& labels, const Tensor&,
+                                const Tensor&, bool) {
+  const int64_t batch = log_probs.size(1);
+  return {OutSpec{{batch}, log_probs.dtype()},
+          OutSpec{{batch, log_probs.size(0), labels.size(1)}, log_probs.dtype()}};
 }
 
 OutSpec pdist(const Tensor& input, double) {

@@ -1,12 +1,12 @@
 """Connectionist temporal classification: label sequences against all their alignments, step by step."""
 
 import ms_adapter.pytorch as torch
+from ms_adapter.pytorch import _operators
 from ms_adapter.pytorch.amp.autocast_mode import _float32_on_cpu
 
 from .._reduction import get_enum as _get_enum
 
-# Stands for the logarithm of zero: with minus infinity itself the gradients would be NaN.
-_IMPOSSIBLE = -1e30
+_rows = _operators.Rows("nn.functional")
 
 
 def _as_list(lengths):
@@ -27,30 +27,6 @@ def _with_blanks(targets, lengths, blank):
     for places, row in zip(spread, rows, strict=True):
         places[1 : 2 * len(row) : 2] = row
     return torch.tensor(spread, dtype=torch.int64)
-
-
-def _shifted(alpha, by):
-    front = torch.full((alpha.size(0), by), _IMPOSSIBLE, dtype=alpha.dtype)
-    return torch.cat([front, alpha], 1)[:, : alpha.size(1)]
-
-
-def _log_likelihood(log_probs, labels, input_lengths, target_lengths, blank):
-    """The logarithm of the summed probabilities of all alignments: (N,)."""
-    steps, batch, _ = log_probs.shape
-    emitted = log_probs.gather(2, labels.expand(steps, *labels.shape))
-    width = labels.size(1)
-    start = (torch.arange(width) < 2).expand(batch, width)
-    alpha = torch.where(start, emitted[0], _IMPOSSIBLE)
-    two_back = torch.cat([torch.full((batch, 2), blank), labels], 1)[:, :width]
-    may_skip = (labels != blank) & (labels != two_back)
-    for step in range(1, steps):
-        skipped = torch.where(may_skip, _shifted(alpha, 2), _IMPOSSIBLE)
-        further = torch.stack([alpha, _shifted(alpha, 1), skipped]).logsumexp(0) + emitted[step]
-        alpha = torch.where((step < input_lengths).unsqueeze(1), further, alpha)
-    last = alpha.gather(1, (2 * target_lengths).unsqueeze(1))
-    before = alpha.gather(1, (2 * target_lengths - 1).clamp(min=0).unsqueeze(1))
-    before = torch.where((target_lengths > 0).unsqueeze(1), before, _IMPOSSIBLE)
-    return torch.cat([last, before], 1).logsumexp(1)
 
 
 @_float32_on_cpu
@@ -82,15 +58,11 @@ def ctc_loss(
         targets = targets.unsqueeze(0)
     labels = _with_blanks(targets, lengths, blank)
     ends, counts = torch.tensor(sizes), torch.tensor(lengths)
-    dtype, log_probs = log_probs.dtype, log_probs.double()  # the sums of many steps lose digits
-    loss = -_log_likelihood(log_probs, labels, ends, counts, blank)
-    # Nothing in value; in the gradient it is what log_softmax would subtract.
-    used = (torch.arange(steps).unsqueeze(1) < ends).unsqueeze(2)
-    total = torch.where(used, log_probs.exp(), 0.0).sum((0, 2))
-    loss = loss + total - total.detach()
-    loss = torch.where(loss > -_IMPOSSIBLE / 2, 0.0 if zero_infinity else float("inf"), loss).to(dtype)
+    loss = _rows._ctc_alignments(log_probs, labels, ends, counts, zero_infinity)
+    if zero_infinity:
+        loss = torch.where(loss == float("inf"), 0.0, loss)
     if reduction_number == 1:
-        return (loss / counts.clamp(min=1).to(dtype)).mean()
+        return (loss / counts.clamp(min=1).to(loss.dtype)).mean()
     if reduction_number == 2:
         return loss.sum()
     return loss if batched else loss.squeeze(0)
