@@ -3,6 +3,7 @@
 #include "generated/composed_layer.h"
 #include "generated/ops_convert.h"
 #include "generated/ops_create.h"
+#include "generated/ops_index.h"
 #include "generated/ops_layer.h"
 #include "generated/ops_linalg.h"
 #include "generated/ops_shape.h"
