@@ -1,5 +1,5 @@
 """torch.utils.model_zoo: the older names of torch.hub's functions."""
 
-from ..hub import load_state_dict_from_url as load_url  # noqa: F401 - libraries take tqdm from here
+from ..hub import load_state_dict_from_url as load_url, tqdm
 
-__all__ = ["load_url"]
+__all__ = ["load_url", "tqdm"]
