@@ -214,12 +214,18 @@ memory::desc bf16_matrix(const Matrix& m) {
       {m.rows, m.columns}, memory::data_type::bf16, memory::dims{m.row_stride, m.column_stride}};
 }
 
-std::unique_ptr<Plan> make_product(const Matrix& a, const Matrix& b, const Matrix& c) {
+std::unique_ptr<Plan> make_product(const Matrix& a, const Matrix& b, const Matrix& c, bool adds) {
   const memory::desc da = bf16_matrix(a), db = bf16_matrix(b), dc = bf16_matrix(c);
+  dnnl::primitive_attr attr = attributes();
+  if (adds) {
+    dnnl::post_ops after;
+    after.append_sum();
+    attr.set_post_ops(after);
+  }
 #if DNNL_VERSION_MAJOR >= 3
-  const dnnl::matmul::primitive_desc desc(engine(), da, db, dc, attributes());
+  const dnnl::matmul::primitive_desc desc(engine(), da, db, dc, attr);
 #else
-  const dnnl::matmul::primitive_desc desc(dnnl::matmul::desc(da, db, dc), attributes(), engine());
+  const dnnl::matmul::primitive_desc desc(dnnl::matmul::desc(da, db, dc), attr, engine());
 #endif
   auto plan = std::make_unique<Plan>();
   plan->primitive = dnnl::matmul(desc);
@@ -273,12 +279,12 @@ const Plan* plan_conv(ConvPart part, const ConvShape& s, bool with_bias) {
   return kept_plan(std::move(key), [&] { return make_conv(part, s, with_bias); });
 }
 
-const Plan* plan_product(const Matrix& a, const Matrix& b, const Matrix& c) {
+const Plan* plan_product(const Matrix& a, const Matrix& b, const Matrix& c, bool adds) {
   if (!is_plain(a) || !is_plain(b) || !is_plain(c)) return nullptr;
-  Key key{-1, get_num_threads()};
+  Key key{-1, get_num_threads(), adds};
   for (const Matrix* m : {&a, &b, &c})
     key.insert(key.end(), {m->rows, m->columns, m->row_stride, m->column_stride});
-  return kept_plan(std::move(key), [&] { return make_product(a, b, c); });
+  return kept_plan(std::move(key), [&] { return make_product(a, b, c, adds); });
 }
 
 void run(const Plan& plan, const void* a, const void* b, const void* bias, void* result) {

@@ -172,8 +172,10 @@ void product(const Matrix& a, const Matrix& b, const Matrix& c, Factors<T> f) {
 // Half types: products and sums in float, rounded once.
 template <class H>
 void half_product(const Matrix& a, const Matrix& b, const Matrix& c, Factors<float> f) {
-  if (std::is_same_v<H, bf16> && work_of(a, c) >= kOneDnnWork && f.alpha == 1 && f.beta == 0) {
-    if (const onednn::Plan* plan = onednn::plan_product(a, b, c))
+  const bool adds = f.beta == 1;
+  if (std::is_same_v<H, bf16> && work_of(a, c) >= kOneDnnWork && f.alpha == 1 &&
+      (adds || f.beta == 0)) {
+    if (const onednn::Plan* plan = onednn::plan_product(a, b, c, adds))
       return onednn::run(*plan, a.data, b.data, nullptr, c.data);
   }
   Scratch<float> left(a.rows * a.columns), right(b.rows * b.columns), sum(c.rows * c.columns);
