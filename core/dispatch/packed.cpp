@@ -39,4 +39,18 @@ Backend& backend_for(const Value* args, size_t n) {
   return backend_of(default_device().kind);
 }
 
+void complete_results(const OpInfo& op, const Value* args, size_t wanted, Results& results) {
+  if (results.tensors.size() >= wanted) return;
+  bool recorded = false;
+  for (size_t i = 0; thread_state.grad_enabled && i < op.n_params; ++i) {
+    const Value& v = args[i];
+    recorded |= v.tag() == Value::Tag::Tensor && v.tensor().requires_grad();
+    if (v.tag() == Value::Tag::Tensors)
+      for (const Tensor& t : v.tensors()) recorded |= t.defined() && t.requires_grad();
+  }
+  MSA_REQUIRE(!recorded, NotImplemented, op.name,
+              ": its device leaves nothing for backward; move the inputs to 'cpu' for this call.");
+  while (results.tensors.size() < wanted) results.tensors.push_back(Tensor());
+}
+
 }  // namespace msa

@@ -64,6 +64,9 @@ template <class... T>
 Packed(const T&...) -> Packed<sizeof...(T)>;
 
 Backend& backend_for(const Value* args, size_t n);
+// Backends give what the caller sees. What a kernel leaves for backward beyond that stays
+// undefined; raises where backward will want it.
+void complete_results(const OpInfo& op, const Value* args, size_t wanted, Results& results);
 
 // The results of a boxed call as the typed call returns them.
 template <class R>
@@ -97,6 +100,8 @@ template <class R, class... T>
     call_layered(op, form, packed.values(), results);
   } else {
     backend_for(packed.values(), op.n_params).call(op, form, packed.values(), results);
+    if constexpr (requires { std::tuple_size<R>::value; })
+      complete_results(op, packed.values(), std::tuple_size_v<R>, results);
   }
   return unpack_results<R>(results);
 }

@@ -9,7 +9,7 @@
 #include "core/dispatch/timeline.h"
 #include "generated/ops_create.h"
 #include "generated/ops_elementwise.h"
-#include "generated/ops_join.h"
+#include "generated/ops_index.h"
 #include "generated/ops_linalg.h"
 #include "generated/ops_loss.h"
 #include "generated/ops_nn.h"
