@@ -1,4 +1,4 @@
-"""Autocast's column for accelerators, against PyTorch's for CUDA: fake tensors there, a pretended device here."""
+"""Autocast's column for accelerators against PyTorch's for CUDA: fake tensors there, a made-up device here."""
 
 import random
 import re
@@ -27,8 +27,10 @@ KNOWN = {
     "native_.*|_native_.*": "statistics of an internal operator",
     "nn.functional.linear_cross_entropy.*": "computed in one piece here",
     "nn.functional.pad/(reflect|replicate).*": "a list of tensors with gaps does not travel to backends yet",
-    "mvlgamma.*|trapz|trapezoid|nn.functional.(.*_loss|alpha_dropout)": "numbers lose on the way to a backend that"
-    " they are numbers, and widen results of one element",
+    # Numbers lose on the way to a backend that they are numbers, and widen results of one element.
+    "mvlgamma.*|trapz|trapezoid": "numbers",
+    "nn.functional.(smooth_l1|cosine_embedding|hinge_embedding|huber|poisson_nll)_loss": "numbers",
+    "nn.functional.alpha_dropout": "numbers",
 }
 
 
