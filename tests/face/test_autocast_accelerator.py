@@ -1,4 +1,4 @@
-"""Autocast's column for accelerators against PyTorch's for CUDA: fake tensors there, a made-up device here."""
+"""Autocast's column for accelerators against PyTorch's for CUDA: fake tensors there, a fake device here."""
 
 import random
 import re
