@@ -3,6 +3,7 @@
 #   make test          all quick tests            make conformance   every operator against PyTorch (long)
 #   make dev           build only                 make bench         speed against PyTorch
 #   make bench-ops     each operator's speed      (one by one, small and large)
+#   make bench-files   torch.save and torch.load  make fuzz-files    forged checkpoints, kills during saves
 #   make sanitize      ASan+UBSan tests           make lint          clang-format, ruff, mypy
 #   make test-mindspore   the device "mindspore", with MindSpore in an environment of its own
 #   make ecosystem     libraries of others under us and under PyTorch, in an environment of its own (long)
@@ -18,7 +19,8 @@ STAMPS := $(VENV)/.stamps
 PIP := $(PY) -m pip install -q --disable-pip-version-check
 export PATH := $(abspath $(VENV)/bin):$(PATH)
 
-.PHONY: demo demo-compare test test-mindspore ecosystem conformance bench bench-ops dev sanitize sanitize-fuzz lint reference support package clean
+.PHONY: demo demo-compare test test-mindspore ecosystem conformance bench bench-ops bench-files dev sanitize \
+	sanitize-fuzz fuzz-files sanitize-files lint reference support package clean
 .DELETE_ON_ERROR:
 
 demo: package $(STAMPS)/demo
@@ -49,6 +51,16 @@ bench-ops: package $(STAMPS)/test
 
 sanitize: package $(STAMPS)/test
 	sh scripts/sanitize.sh $(VENV)
+
+bench-files: package $(STAMPS)/test
+	$(PY) bench/files.py $(ARGS)
+
+fuzz-files: package
+	$(PY) scripts/fuzz_files.py $(or $(ARGS),--count 5000)
+	$(PY) scripts/kill_saves.py --count 100
+
+sanitize-files: package
+	sh scripts/sanitize.sh $(VENV) scripts/fuzz_files.py $(or $(ARGS),--count 1000)
 
 sanitize-fuzz: package $(STAMPS)/test
 	sh scripts/sanitize.sh $(VENV) -m conformance fuzz --rows --timeout 300 $(or $(ARGS),--max-samples 10)
