@@ -29,12 +29,15 @@ class Bytes {
   Py_buffer view_;
 };
 
+void check_error(int error) {
+  if (!error) return;
+  errno = error;
+  PyErr_SetFromErrno(PyExc_OSError);
+  throw PythonError();
+}
+
 PyObject* result_of(const io::Transfer& moved) {
-  if (moved.error) {
-    errno = moved.error;
-    PyErr_SetFromErrno(PyExc_OSError);
-    throw PythonError();
-  }
+  check_error(moved.error);
   return Py_BuildValue("KI", static_cast<unsigned long long>(moved.bytes), moved.crc32);
 }
 
@@ -77,6 +80,21 @@ PyObject* write_file_at(PyObject*, PyObject* args) {
   });
 }
 
+PyObject* reserve_file(PyObject*, PyObject* args) {
+  return guarded([&] {
+    int file;
+    unsigned long long bytes;
+    if (!PyArg_ParseTuple(args, "iK", &file, &bytes)) throw PythonError();
+    int error;
+    {
+      Unlocked unlocked(true);
+      error = io::reserve(file, bytes);
+    }
+    check_error(error);
+    return none();
+  });
+}
+
 PyObject* crc32(PyObject*, PyObject* data) {
   return guarded([&] {
     Bytes of(data, PyBUF_SIMPLE);
@@ -96,6 +114,8 @@ PyMethodDef functions[] = {
     {"write_file_at", write_file_at, METH_VARARGS,
      "write_file_at(file, offset, buffer, checksum): writes the buffer; the number of bytes "
      "written and their CRC-32."},
+    {"reserve_file", reserve_file, METH_VARARGS,
+     "reserve_file(file, bytes): takes the disk's blocks for that many bytes, where it can."},
     {"crc32", crc32, METH_O, "crc32(buffer): the CRC-32 of its bytes, as in zip files."},
     {},
 };

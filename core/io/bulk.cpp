@@ -1,6 +1,7 @@
 // Large reads and writes, in chunks that stay in the cache for their checksum.
 #include "core/io/bulk.h"
 
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -16,6 +17,7 @@ namespace {
 constexpr size_t kChunkBytes = 256 << 10;
 constexpr size_t kBytesPerThread = 512 << 10;  // below, a second thread costs more than it brings
 constexpr size_t kPage = 4096;
+constexpr size_t kDiskBytes = 4 << 20;
 constexpr int kMaxPieces = 64;
 
 // Calls move(done, at_most) until all bytes are moved: it returns what read() and write() do.
@@ -80,12 +82,26 @@ Transfer read_at(int file, int64_t offset, void* to, size_t bytes, bool checksum
   return all;
 }
 
-// One thread writes: file systems let only one write to a file at a time.
+// One thread writes: file systems let only one write to a file at a time. The disk starts on each
+// part while the next is copied, so that the fsync at the end has little left to wait for.
 Transfer write_at(int file, int64_t offset, const void* from, size_t bytes, bool checksum) {
   auto* memory = static_cast<const char*>(from);
-  return in_chunks(memory, bytes, checksum, [=](size_t done, size_t at_most) {
-    return pwrite(file, memory + done, at_most, offset + static_cast<int64_t>(done));
+  size_t sent = 0;
+  return in_chunks(memory, bytes, checksum, [=](size_t done, size_t at_most) mutable {
+    ssize_t moved = pwrite(file, memory + done, at_most, offset + static_cast<int64_t>(done));
+    if (size_t end = done + at_most; end - sent >= kDiskBytes) {
+      (void)sync_file_range(file, offset + static_cast<int64_t>(sent),
+                            static_cast<int64_t>(end - sent), SYNC_FILE_RANGE_WRITE);
+      sent = end;
+    }
+    return moved;
   });
+}
+
+int reserve(int file, size_t bytes) {
+  if (fallocate(file, 0, 0, static_cast<int64_t>(bytes)) == 0) return 0;
+  bool cannot = errno == EOPNOTSUPP || errno == ENOSYS || errno == EINVAL || errno == EINTR;
+  return cannot ? 0 : errno;
 }
 
 }  // namespace msa::io

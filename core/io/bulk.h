@@ -17,4 +17,9 @@ struct Transfer {
 Transfer read_at(int file, int64_t offset, void* to, size_t bytes, bool checksum);
 Transfer write_at(int file, int64_t offset, const void* from, size_t bytes, bool checksum);
 
+// Takes the disk's blocks for a file of at least so many bytes at once, which makes writing them
+// cheaper, and a full disk known before. The errno of what went wrong; file systems that cannot do
+// it are no error.
+int reserve(int file, size_t bytes);
+
 }  // namespace msa::io

@@ -157,6 +157,7 @@ def write(file, pickler_class, obj, protocol):
     pickler.dump(obj)
     keys = sorted(pickler.storages)
     pickle.dump(keys, file, protocol=protocol)
+    file.expect(sum(storage.nbytes() for storage, _ in pickler.storages.values()))
     for key in keys:
         storage, dtype = pickler.storages[key]
         count = storage.nbytes() // item_bytes(dtype)

@@ -208,6 +208,8 @@ def _write_zip(obj, sink, folder, protocol):
     archive.write(".format_version", b"1")
     archive.write(".storage_alignment", str(settings.storage_alignment).encode())
     archive.write("byteorder", sys.byteorder.encode())
+    if not skipping_data():
+        sink.expect(sum(storage.nbytes() for storage, _ in pickler.storages.values()))
     for key, (storage, _) in pickler.storages.items():
         if skipping_data():
             archive.reserve(f"data/{key}", storage.nbytes())

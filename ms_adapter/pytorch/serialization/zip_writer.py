@@ -15,6 +15,7 @@ _DATE = 0x21  # 1980-01-01: the same bytes for the same content
 _CRC_IN_LOCAL = 14  # bytes into a local header
 _FULL16, _FULL32 = 0xFFFF, 0xFFFFFFFF
 _SMALL = 64 << 10  # bytes below which records are collected before they are written
+_WORTH_RESERVING = 1 << 20  # bytes
 _ZEROS = bytes(1 << 20)
 
 
@@ -25,15 +26,23 @@ class FileSink:
         self._descriptor = descriptor
         self._pending, self._written = bytearray(), 0
 
+    def expect(self, count):
+        """At least ``count`` bytes will be written."""
+        if count > _WORTH_RESERVING:
+            _C.reserve_file(self._descriptor, count)
+
     def tell(self):
         """The bytes written so far."""
         return self._written + len(self._pending)
 
     def write(self, data):
-        """Append a few bytes."""
-        self._pending += data
-        if len(self._pending) > len(_ZEROS):
+        """Append bytes."""
+        if len(data) < _SMALL:
+            self._pending += data
+        if len(self._pending) > len(_ZEROS) or len(data) >= _SMALL:
             self.flush()
+        if len(data) >= _SMALL:
+            self._written += _C.write_file_at(self._descriptor, self._written, data, False)[0]
 
     def write_record(self, header, data, checksum):
         """Append a header whose checksum is still missing and its data; the checksum."""
@@ -67,6 +76,9 @@ class StreamSink:
 
     def __init__(self, file):
         self._file, self._written = file, 0
+
+    def expect(self, count):
+        """Nothing to prepare."""
 
     def tell(self):
         """The bytes written so far."""
