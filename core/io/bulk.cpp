@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <system_error>
+#include <thread>
 
 #include "core/io/crc32.h"
 #include "kernels/cpu/threads.h"
@@ -54,6 +56,23 @@ Transfer read_piece(int file, int64_t offset, char* to, size_t bytes, bool check
   });
 }
 
+// body(0) to body(count - 1), all but the first in threads of their own: those of OpenMP spin while
+// they wait for each other, and here all wait for the system.
+template <class F>
+void in_threads(int64_t count, F&& body) {
+  std::thread others[kMaxPieces];
+  for (int64_t i = 1; i < count; ++i) {
+    try {
+      others[i] = std::thread(body, i);
+    } catch (const std::system_error&) {  // no more threads: then without
+      body(i);
+    }
+  }
+  body(0);
+  for (std::thread& other : others)
+    if (other.joinable()) other.join();
+}
+
 }  // namespace
 
 Transfer read_at(int file, int64_t offset, void* to, size_t bytes, bool checksum) {
@@ -65,13 +84,12 @@ Transfer read_at(int file, int64_t offset, void* to, size_t bytes, bool checksum
     return i == count ? bytes
                       : bytes / static_cast<size_t>(count) * static_cast<size_t>(i) & ~(kPage - 1);
   };
-  cpu::parallel(count, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      size_t from = start(i);
-      pieces[i] = read_piece(file, offset + static_cast<int64_t>(from), memory + from,
-                             start(i + 1) - from, checksum);
-    }
-  });
+  auto read_one = [&](int64_t i) {
+    size_t from = start(i);
+    pieces[i] = read_piece(file, offset + static_cast<int64_t>(from), memory + from,
+                           start(i + 1) - from, checksum);
+  };
+  in_threads(count, read_one);
   Transfer all;
   for (int64_t i = 0; i < count; ++i) {
     if (checksum) all.crc32 = crc32_join(all.crc32, pieces[i].crc32, pieces[i].bytes);
