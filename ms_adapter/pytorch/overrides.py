@@ -39,6 +39,11 @@ def _overridable():
         space = torch if not space else functools.reduce(getattr, space.split("."), torch)
         found.setdefault(space, []).append(function)
         names.setdefault(function, f"torch.{dotted}")
+    for space in (torch.functional, torch.nn.functional):  # what is written in Python there
+        for name, function in vars(space).items():
+            if isinstance(function, _C.overridable):
+                found.setdefault(space, []).append(function)
+                names.setdefault(function, f"torch{space.__name__.removeprefix(torch.__name__)}.{name}")
     for name in dir(torch.Tensor):
         member = getattr(torch.Tensor, name)
         if name in vars(object) or name.startswith("__torch_"):

@@ -13,6 +13,9 @@ NAMES = [
     "Tensor.__add__",
     "fft.fft",
     "nn.functional.linear",
+    "nn.functional.dropout",
+    "nn.functional.cross_entropy",
+    "einsum",
     "special.erf",
 ]
 
@@ -55,6 +58,29 @@ def test_what_a_subclass_sees_can_be_named():
     assert seen == ["torch.add", "torch.Tensor.sum", "torch.linalg.norm"]
     listed = face.overrides.get_overridable_functions()
     assert face.add in listed[face] and face.Tensor.sum in listed[face.Tensor]
+
+
+def test_functions_written_in_python_can_be_taken_over(both):
+    def scenario(t):
+        class Other:
+            @classmethod
+            def __torch_function__(cls, func, types, args=(), kwargs=None):
+                return t.overrides.resolve_name(func), len(args) + len(kwargs or {}) > 0
+
+        seen = []
+
+        class Log(t.overrides.TorchFunctionMode):
+            def __torch_function__(self, func, types, args=(), kwargs=None):
+                seen.append(t.overrides.resolve_name(func))
+                return func(*args, **(kwargs or {}))
+
+        f, x = t.nn.functional, t.ones(1, 1, 2, 2)
+        with Log():
+            f.interpolate(x, scale_factor=2.0)
+            t.einsum("bchw->bc", x)
+        return f.dropout(Other(), 0.5), f.one_hot(Other()), t.einsum("i", [Other()])[0], seen[0], seen[-1]
+
+    both(scenario)
 
 
 def test_functions_of_ones_own(both):
