@@ -315,6 +315,18 @@ def test_proxies_stand_for_sizes(both):
     both(scenario)
 
 
+def test_overloads_are_recorded_as_such(both):
+    def scenario(t):
+        aten = t.ops.aten
+        traced = t.fx.symbolic_trace(
+            lambda x: aten.add.Tensor(x, aten.relu.default(x)) + aten.expand.default(x, [2, -1])
+        )
+        nodes = [(n.name, str(n.target)) for n in traced.graph.nodes if n.op == "call_function"]
+        return nodes, traced.code, str(traced.graph), traced(t.tensor([-1.0, 2.0])).tolist()
+
+    both(scenario)
+
+
 def test_aggregates(both):
     def scenario(t):
         graph = t.fx.Graph()

@@ -40,6 +40,8 @@ def qualified_name(function):
     """
     if isinstance(function, _SELF_NAMED):
         return str(function)
+    if isinstance(function, (torch.ops.OpOverload, torch.ops.OpOverloadPacket)):
+        return f"torch.ops.{function}"
     name = getattr(function, "__name__", None)
     if name is None:
         raise RuntimeError(f"fx: cannot name {function!r}, which a node calls: it has no __name__.")

@@ -260,7 +260,7 @@ class Node:
             return target
         if getattr(operator, getattr(target, "__name__", ""), None) is target:
             return f"operator.{target.__name__}"
-        return str(target) if isinstance(target, torch.ops.OpOverload) else qualified_name(target)
+        return qualified_name(target)
 
     def format_node(
         self, placeholder_names=None, maybe_return_typename=None, *, include_tensor_metadata=False

@@ -24,15 +24,28 @@ class OpOverload(OperatorBase):
         self.__name__ = f"{packet.__name__}.{overload}"
         self.__qualname__ = self._name = self.name()
         self.__module__ = f"torch._ops.{packet._namespace}"
-        self._row = None  # (the registry's row, its form) once known
+        self._row = None  # (the registry's row, its form) once known, False where there is none
         self.tags = []
 
     def __call__(self, /, *args, **kwargs):
-        if self._row is None:
-            return self.overloadpacket(*args, **kwargs)
         if "self" in kwargs:  # as the schemas of aten call the first parameter
             kwargs["input"] = kwargs.pop("self")
-        return _C.call_row(self, *self._row, args, kwargs)
+        if self._row or self._find_row():
+            return _C.call_row(self, *self._row, args, kwargs)
+        import ms_adapter.pytorch as torch
+
+        relevant = (*args, *kwargs.values())
+        if torch.overrides.has_torch_function(relevant):
+            return torch.overrides.handle_torch_function(self, relevant, *args, **kwargs)
+        return self.overloadpacket(*args, **kwargs)
+
+    def _find_row(self):
+        """The row that the overload stands for alone, if there is one."""
+        if self._row is None:
+            from .aten import find_row
+
+            self._row = find_row(self._opname, self._overloadname) or False
+        return self._row
 
     def name(self):
         """The operator's name with its namespace, as "aten::add.Tensor"."""
@@ -41,13 +54,8 @@ class OpOverload(OperatorBase):
     @functools.cached_property
     def _schema(self):
         """The FunctionSchema, with our names of the parameters."""
-        if self._row is None:
-            from .aten import find_row
-
-            found = find_row(self._opname, self._overloadname)
-            if found is None:
-                return FunctionSchema(self.name().partition(".")[0], self._overloadname, (), ())
-            self._row = found
+        if not self._find_row():
+            return FunctionSchema(self.name().partition(".")[0], self._overloadname, (), ())
         text = _texts()[self._row[0]]
         return _as_aten(parse_schema(text), self, self._row[1])
 
@@ -102,7 +110,8 @@ class OpOverloadPacket:
             return self._overloads[name]
         if name.startswith("_") or self._namespace not in ("aten", "msa"):
             raise AttributeError(f"'{self._namespace}.{self.__name__}' has no overload '{name}'")
-        return self._overload(name)
+        made = self.__dict__[name] = self._overload(name)
+        return made
 
     def overloads(self):
         """The names of the overloads that were used."""

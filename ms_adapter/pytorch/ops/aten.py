@@ -82,7 +82,7 @@ def _make_overload(row, form, numbers):
     theirs = name in _NAMES or _find_public(base) or name[0] != "_" and name not in _OURS_ALONE
     space = sys.modules[__name__] if theirs else _msa
     made = getattr(space, base)._overload(label)
-    made._row = (row, form)
+    made._row = find_row(base, label) or (row, form)
     return made
 
 
@@ -90,7 +90,8 @@ def _make_overload(row, form, numbers):
 def _rows():
     """({row: (name, overload)}, {(aten name, overload): (row, form)})."""
     names, found = {}, {}
-    for row, name, overload, _, _, forms in _C.rows():
+    # A row with the name itself goes before one that only runs inside of it.
+    for row, name, overload, _, _, forms in sorted(_C.rows(), key=lambda entry: entry[1] in _NAMES):
         names[row] = (name, overload)
         for form in forms.split():
             for number in (False, True):
