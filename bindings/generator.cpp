@@ -224,6 +224,9 @@ PyTypeObject generator_type = [] {
 }();
 
 Generator* generator_value(PyObject* o) { return &generator_of(o); }
+PyObject* generator_object(Generator& generator) {
+  return checked(make(&generator_type, Ref<Generator>(&generator))).release();
+}
 
 void init_generator(PyObject* module) {
   checked(PyType_Ready(&generator_type));

@@ -7,7 +7,8 @@ namespace msa::py {
 
 extern PyTypeObject generator_type;
 inline bool is_generator(PyObject* o) { return PyObject_TypeCheck(o, &generator_type); }
-Generator* generator_value(PyObject* o);  // borrowed
+Generator* generator_value(PyObject* o);           // borrowed
+PyObject* generator_object(Generator& generator);  // new reference
 
 void init_generator(PyObject* module);
 

@@ -6,8 +6,10 @@
 
 #include "bindings/call.h"
 #include "bindings/convert.h"
+#include "bindings/generator.h"
 #include "bindings/tensor/tensor.h"
 #include "bindings/torch_function.h"
+#include "bindings/types/types.h"
 #include "core/dispatch/opaque.h"
 
 namespace msa::py {
@@ -68,10 +70,18 @@ Owned shown_value(const Value& v) {
   if (is_number(v)) return checked(item_object(v.tensor()));
   if (v.tag() == Value::Tag::Device)
     return checked(value_object(Value(claimed_device(v.device()))));
+  if (v.tag() == Value::Tag::Generator) return checked(generator_object(*v.generator()));
   Owned made(value_object(v));
   if (PyTuple_CheckExact(made.get())) return checked(PySequence_List(made.get()));
   return made;
 }
+
+namespace {
+Owned shown_argument(const Param& p, const Value& v) {
+  if (p.type != ArgType::Layout || v.is_none()) return shown_value(v);
+  return Owned::borrow(layout_object(static_cast<int>(v.integer())));
+}
+}  // namespace
 
 ShownCall show_call(const OpInfo& op, Form form, const Value* args) {
   ShownCall call;
@@ -79,12 +89,13 @@ ShownCall show_call(const OpInfo& op, Form form, const Value* args) {
   int n = op.n_positional;
   while (n > 0 && at_default(op.params[n - 1], args[n - 1])) --n;
   call.args = checked(PyTuple_New(n));
-  for (int i = 0; i < n; ++i) PyTuple_SET_ITEM(call.args.get(), i, shown_value(args[i]).release());
+  for (int i = 0; i < n; ++i)
+    PyTuple_SET_ITEM(call.args.get(), i, shown_argument(op.params[i], args[i]).release());
   call.kwargs = checked(PyDict_New());
   for (int i = op.n_positional; i < op.n_params; ++i)
     if (!at_default(op.params[i], args[i]))
-      checked(
-          PyDict_SetItemString(call.kwargs.get(), op.params[i].name, shown_value(args[i]).get()));
+      checked(PyDict_SetItemString(call.kwargs.get(), op.params[i].name,
+                                   shown_argument(op.params[i], args[i]).get()));
   if (form != Form::Out) return call;
   Owned out = checked(PyTuple_New(op.n_results));
   for (int i = 0; i < op.n_results; ++i)

@@ -236,6 +236,28 @@ def test_classes_meet(both):
     both(scenario)
 
 
+def test_every_argument_reaches_the_operator(both):
+    def scenario(t):
+        generator, seen = t.Generator(), []
+        calls = [
+            lambda: t.randn(3, generator=generator.manual_seed(5)),
+            lambda: t.empty(4).uniform_(2, 3, generator=generator.manual_seed(6)),
+            lambda: t.randperm(5, generator=generator.manual_seed(7)),
+            lambda: t.zeros(2, 2, dtype=t.int16, layout=t.sparse_coo).to_dense(),
+            lambda: t.ones(1, 2, 2, 2).to(memory_format=t.channels_last),
+            lambda: t.full((2,), 2 + 1j),
+            lambda: t.nn.functional.pad(t.ones(2), (1, 2), value=4.5),
+            lambda: t.searchsorted(t.arange(4.0), t.tensor([1.5]), side="right"),
+        ]
+        plain = [call() for call in calls]
+        with logging_mode(t, seen):
+            through = [call() for call in calls]
+        same = [bool(t.equal(a, b)) and a.stride() == b.stride() for a, b in zip(plain, through, strict=True)]
+        return same, len(seen) > 8
+
+    both(scenario)
+
+
 def test_return_and_correct_aliasing(both):
     def scenario(t):
         modes, pytree = parts(t)
