@@ -301,6 +301,25 @@ def test_rules_for_classes(ours_and_theirs):
     ours_and_theirs(scenario)
 
 
+def test_autocast(ours_and_theirs):
+    def scenario(t, space):
+        scale = scale_op(t, space)
+        x = t.ones(2, dtype=t.float32)
+        with t.autocast("cpu", dtype=t.bfloat16):
+            before = str(scale(x).dtype)
+        scale.register_autocast("cpu", t.float16)
+        with t.autocast("cpu", dtype=t.bfloat16):
+            inside = str(scale(x).dtype)
+        return (
+            before,
+            inside,
+            str(scale(x).dtype),
+            message(lambda: scale.register_autocast("moon", t.float16)),
+        )
+
+    ours_and_theirs(scenario)
+
+
 def test_traced_as_one_call(ours_and_theirs):
     def scenario(t, space):
         scale = scale_op(t, space)

@@ -2,6 +2,8 @@
 
 import functools
 
+import ms_adapter.pytorch as torch
+
 from ..ops import _custom
 from ..ops._schemas import parse_schema
 from ._define import find, key_of
@@ -186,8 +188,8 @@ def register_vmap(op, func=None, /, *, lib=None):
 
 
 def register_autocast(op, device_type, cast_inputs, /, *, lib=None):
-    """Keeps the dtype that the operator's inputs are cast to under autocast on a device type."""
-    if device_type not in ("cpu", "cuda"):
+    """Says what dtype floating inputs are cast to under autocast on a device type."""
+    if torch.device(device_type).type != "cpu":  # "cuda" means it
         raise ValueError(f"Unknown device type: {device_type}")
     find(op).autocast_dtype = {**(find(op).autocast_dtype or {}), device_type: cast_inputs}
 

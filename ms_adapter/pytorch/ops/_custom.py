@@ -65,6 +65,11 @@ class CustomOverload(OpOverload):
 
     # ---- the call, below the layers -------------------------------------------------------------
     def _run(self, *values):
+        dtype = (self.autocast_dtype or {}).get("cpu")
+        if dtype is not None and torch.is_autocast_enabled("cpu"):
+            cast = lambda v: v.to(dtype) if isinstance(v, torch.Tensor) and v.is_floating_point() else v
+            with torch.autocast("cpu", enabled=False):
+                return self._run(*torch.utils._pytree.tree_map(cast, values))
         args, named = values[: self._n_plain], self._schema.arguments[self._n_plain :]
         kwargs = {a.name: v for a, v in zip(named, values[self._n_plain :])}
         own = self.kernels.get("Autograd") or self.kernels.get("AutogradCPU")
