@@ -12,6 +12,7 @@ import sys
 import threading
 import warnings
 import zipfile
+import zlib
 from collections.abc import Callable
 from typing import Any
 
@@ -19,6 +20,7 @@ import pytest
 import torch
 
 import ms_adapter.pytorch as face
+from ms_adapter import _C
 from ms_adapter.pytorch.serialization import zip_writer
 
 WAYS = [(torch, face), (face, torch), (face, face)]
@@ -317,6 +319,21 @@ def test_checksums() -> None:
     damaged[300_000] ^= 1
     with pytest.raises(RuntimeError, match="checksum"):
         face.load(io.BytesIO(damaged))
+
+
+def test_checksums_are_those_of_zip(tmp_path: pathlib.Path) -> None:
+    """Of every length around the folded blocks, and joined from the pieces of several threads."""
+    data = bytes(range(256)) * 12_000
+    for start, length in [(i % 17, n) for i, n in enumerate([*range(200), 4095, 4096, 100_001])]:
+        assert _C.crc32(data[start : start + length]) == zlib.crc32(data[start : start + length])
+    path = tmp_path / "bytes"
+    path.write_bytes(data)
+    with open(path, "rb") as file:
+        for count in (0, 1000, len(data) - 7, len(data)):
+            buffer = bytearray(count)
+            done, crc = _C.read_file_at(file.fileno(), 0, buffer, True)
+            assert (done, crc, bytes(buffer)) == (count, zlib.crc32(data[:count]), data[:count])
+        assert _C.read_file_at(file.fileno(), len(data) - 5, bytearray(9), False)[0] == 5
 
 
 def test_byte_order() -> None:
