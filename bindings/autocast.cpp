@@ -2,6 +2,7 @@
 #include "bindings/autocast.h"
 
 #include "bindings/autograd/autograd.h"
+#include "bindings/native_function.h"
 #include "bindings/types/types.h"
 #include "core/dispatch/autocast.h"
 
@@ -70,18 +71,6 @@ PyMethodDef functions[] = {
 
 }  // namespace
 
-void init_autocast(PyObject* module) {
-  static PyModuleDef def{PyModuleDef_HEAD_INIT,
-                         "ms_adapter._C.autocast",
-                         "This thread's mixed-precision settings.",
-                         -1,
-                         functions,
-                         nullptr,
-                         nullptr,
-                         nullptr,
-                         nullptr};
-  Owned autocast = checked(PyModule_Create(&def));
-  checked(PyModule_AddObjectRef(module, "autocast", autocast.get()));
-}
+void init_autocast(PyObject* module) { add_submodule(module, "autocast", functions); }
 
 }  // namespace msa::py

@@ -138,6 +138,12 @@ void add_functions(PyMethodDef* table) {
   }
 }
 
+void add_submodule(PyObject* parent, const char* name, PyMethodDef* table) {
+  Owned made = checked(PyModule_New(cat("ms_adapter._C.", name).c_str()));
+  checked(PyModule_AddFunctions(made.get(), table));
+  checked(PyModule_AddObjectRef(parent, name, made.get()));
+}
+
 void init_calls(PyObject* m) {
   module = m;
   functions = make_functions().release();

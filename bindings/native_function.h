@@ -23,5 +23,7 @@ PyMethodDef function(const char* doc) {
 
 // Adds the functions of a null-terminated table to `_C`.
 void add_functions(PyMethodDef* table);
+// Adds the submodule `_C.<name>` with these functions.
+void add_submodule(PyObject* module, const char* name, PyMethodDef* table);
 
 }  // namespace msa::py

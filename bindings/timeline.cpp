@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "bindings/autograd/autograd.h"
+#include "bindings/native_function.h"
 #include "core/dispatch/timeline.h"
 
 namespace msa::py {
@@ -47,18 +48,6 @@ PyMethodDef functions[] = {
 
 }  // namespace
 
-void init_timeline(PyObject* module) {
-  static PyModuleDef def{PyModuleDef_HEAD_INIT,
-                         "ms_adapter._C.timeline",
-                         "The times of this thread's operator calls.",
-                         -1,
-                         functions,
-                         nullptr,
-                         nullptr,
-                         nullptr,
-                         nullptr};
-  Owned timeline = checked(PyModule_Create(&def));
-  checked(PyModule_AddObjectRef(module, "timeline", timeline.get()));
-}
+void init_timeline(PyObject* module) { add_submodule(module, "timeline", functions); }
 
 }  // namespace msa::py

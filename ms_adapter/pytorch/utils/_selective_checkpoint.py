@@ -24,6 +24,6 @@ class SelectiveCheckpointContext:
 def create_selective_checkpoint_contexts(policy_fn_or_list, allow_cache_entry_mutation=False):
     """Contexts for ``checkpoint(context_fn=...)``; not supported yet."""
     raise NotImplementedError(
-        "create_selective_checkpoint_contexts: not supported yet, since modes see operators here before their "
-        "gradients are recorded; torch.utils.checkpoint.checkpoint computes all of a function again."
+        "create_selective_checkpoint_contexts: not supported yet: modes see operators before their gradients "
+        "are recorded here; torch.utils.checkpoint.checkpoint computes all of a function again."
     )
