@@ -124,12 +124,6 @@ class Namespace:
         self._used.add(name)
         self._owners[obj] = name
 
-    def rename(self, obj, name):
-        """Forget the name that ``obj`` had."""
-        self._used.discard(self._owners.get(obj))
-        self._owners[obj] = name
-        self._used.add(name)
-
     @staticmethod
     def _is_taken(name, obj):
         """Whether Python, or what generated code needs, means something else by the name."""

@@ -251,7 +251,7 @@ class GraphModule(torch.nn.Module):
         self, print_output=True, include_stride=False, include_device=False, colored=False, **kw
     ):
         """The code of this and all nested GraphModules as classes; printed too unless told not to."""
-        text = _readable(self, "self" if not print_output else "")
+        text = _readable(self, type(self).__name__)
         if print_output:
             print(text)
         return text
@@ -286,7 +286,7 @@ class GraphModule(torch.nn.Module):
 
 
 def _readable(module, name):
-    lines = [f"class {name if name not in ('', 'self') else type(module).__name__}(torch.nn.Module):"]
+    lines = [f"class {name}(torch.nn.Module):"]
     lines += ["    " + line if line.strip() else "" for line in module.code.strip().split("\n")]
     for child_name, child in module.named_children():
         if isinstance(child, GraphModule):

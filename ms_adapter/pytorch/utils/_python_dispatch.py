@@ -36,7 +36,7 @@ class TorchDispatchMode:
     """
 
     def __init__(self, _dispatch_key=None):
-        self._entered = 0
+        super().__init__()
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         raise NotImplementedError(f"{type(self).__name__} does not define __torch_dispatch__.")
