@@ -255,6 +255,8 @@ def test_of_equal_elements_the_same_one_is_found(name, dtype):
 
 # --- other types ---------------------------------------------------------------------------------
 CALLS = [
+    "t.tensor([], dtype=t.int64).median()",
+    "t.tensor([], dtype=t.int32).nanmedian()",
     "t.arange(-0.9, 2.1, 2.0, dtype=t.int64)",
     "t.arange(0.1, 3.7, 1, dtype=t.int64)",
     "t.arange(0.1, 3.7, 1, dtype=t.int32)",
@@ -274,6 +276,28 @@ def test_results_of_other_types(call):
     want, got = (eval(call, {"t": lib}) for lib in (torch, ours))
     assert str(got.dtype) == str(want.dtype)
     assert torch.allclose(torch.tensor(got.tolist()), torch.tensor(want.tolist()))
+
+
+LAYOUTS = {
+    "images": lambda t, x, w: t.nn.functional.conv2d(x.to(memory_format=t.channels_last), w),
+    "weights": lambda t, x, w: t.nn.functional.conv2d(x, w.to(memory_format=t.channels_last)),
+    "transposed": lambda t, x, w: t.nn.functional.conv_transpose2d(
+        x.to(memory_format=t.channels_last), w[:2]
+    ),
+    "volumes": lambda t, x, w: t.nn.functional.conv3d(
+        x[..., None].expand(2, 2, 4, 4, 4).contiguous(memory_format=t.channels_last_3d), w[..., None]
+    ),
+    "neither": lambda t, x, w: t.nn.functional.conv2d(x, w),
+}
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_convolutions_keep_channels_innermost(name):
+    x = torch.randn(2, 2, 4, 4, generator=torch.Generator().manual_seed(8)).tolist()
+    w = torch.randn(3, 2, 2, 2, generator=torch.Generator().manual_seed(9)).tolist()
+    want, got = (LAYOUTS[name](lib, lib.tensor(x), lib.tensor(w)) for lib in (torch, ours))
+    assert got.stride() == want.stride()
+    assert torch.allclose(torch.tensor(got.tolist()), want, atol=1e-5)
 
 
 def test_cumprod_through_zeros():

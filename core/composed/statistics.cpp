@@ -1,6 +1,7 @@
 // Medians, quantiles, covariances, differences and integrals.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "core/autograd/meta.h"
 #include "core/base/warn.h"
@@ -56,10 +57,13 @@ Pair median_of(const char* op, const Tensor& input, int64_t dim, bool keepdim, b
 }
 
 Tensor median_of_all(const char* op, const Tensor& input, bool skip_nan) {
-  if (input.numel() == 0) {
-    MSA_REQUIRE(is_floating(input.dtype()), Runtime, op,
-                "() operation is not supported for an empty integer tensor");
-    return ops::full({}, Scalar(std::nan("")), input.dtype(), input.device());
+  if (input.numel() == 0) {  // NaN, in integers as PyTorch converts it
+    const auto of_nothing = [&]() -> Scalar {
+      if (input.dtype() == DType::I64) return Scalar(std::numeric_limits<int64_t>::min());
+      if (input.dtype() == DType::I32) return Scalar(int64_t{std::numeric_limits<int32_t>::min()});
+      return is_floating(input.dtype()) ? Scalar(std::nan("")) : Scalar(int64_t{0});
+    };
+    return ops::full({}, of_nothing(), input.dtype(), input.device());
   }
   return std::get<0>(median_of(op, ops::reshape(input, {-1}), 0, false, skip_nan));
 }

@@ -60,6 +60,15 @@ void check_bias(const Tensor& weight, const Tensor& bias) {
               bias.dtype(), ".");
 }
 
+// The channels lie innermost in the result where they do in an operand.
+OutSpec laid_out(const Dims& sizes, const Tensor& input, const Tensor& weight) {
+  const auto turned = [](const Tensor& t) {
+    return !t.is_contiguous() && is_channels_last(t.sizes(), t.strides());
+  };
+  if (product(sizes) == 0 || !(turned(input) || turned(weight))) return {sizes, input.dtype()};
+  return {sizes, input.dtype(), channels_last_strides(sizes)};
+}
+
 }  // namespace
 
 OutSpec conv(const Tensor& input, const Tensor& weight, const Tensor& bias, const Dims& stride,
@@ -80,7 +89,7 @@ OutSpec conv(const Tensor& input, const Tensor& weight, const Tensor& bias, cons
                 " has ", padded, " elements, the kernel reaches over ", reach, ".");
     sizes.push_back((padded - reach) / stride[d] + 1);
   }
-  return {sizes, input.dtype()};
+  return laid_out(sizes, input, weight);
 }
 
 OutSpec conv_input_grad(const Tensor& grad_output, const Tensor& weight, const Dims& input_size,
@@ -92,7 +101,7 @@ OutSpec conv_input_grad(const Tensor& grad_output, const Tensor& weight, const D
               "conv_transpose: with a weight of shape ", DimsView(weight.sizes()), " the input ",
               DimsView(grad_output.sizes()), " must have ", weight.sizes()[0],
               " channels, but has ", grad_output.sizes()[1], ".");
-  return {input_size, grad_output.dtype()};
+  return laid_out(input_size, grad_output, weight);
 }
 
 OutSpec conv_weight_grad(const Tensor& grad_output, const Tensor&, const Dims& weight_size,
