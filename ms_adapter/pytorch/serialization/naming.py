@@ -100,10 +100,10 @@ def unpickler_class(pickle_module):
             if module == "torch._C._nn":
                 return getattr(torch.nn.functional, "logsigmoid" if name == "log_sigmoid" else name)
             ours = our_name(module)
+            if ours != module:
+                check_present(full)
             if ours != module and ours in sys.modules and hasattr(sys.modules[ours], name.split(".")[0]):
                 module = ours
-            elif ours != module:
-                check_present(full)
             return super().find_class(module, name)
 
     return Unpickler
@@ -113,8 +113,10 @@ def check_present(full):
     """Raise where a name of PyTorch's in a file is known to be missing here, with the reason."""
     if full in _QUANTIZED:
         reason = "quantized tensors are not supported"
-    elif key := _missing.entry(full):
-        reason = _missing.reasons()[key]
     else:
-        return
+        found = ((_missing.entry(full, present), present) for present in (False, True))
+        key, present = next((pair for pair in found if pair[0]), (None, False))
+        if key is None:
+            return
+        reason = _missing.reasons(present)[key]
     raise NotImplementedError(f"torch.load: the file uses {full}, which ms_adapter lacks: {reason}.")
