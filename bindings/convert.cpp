@@ -4,6 +4,7 @@
 #include "bindings/tensor/tensor.h"
 #include "core/dispatch/thread_state.h"
 #include "core/sparse/sparse.h"
+#include "core/transforms/batched.h"
 #include "generated/ops_create.h"
 #include "generated/ops_sparse.h"
 
@@ -222,6 +223,7 @@ PyObject* element_object(const void* p, DType t) {
 
 Tensor on_host(const Tensor& t) {
   if (t.device().is_cpu()) return t;
+  refuse_reading(t);
   MSA_REQUIRE(!is_sparse(t), Runtime,
               "Cannot access data pointer of Tensor that doesn't have storage: a sparse tensor's "
               "elements are read after to_dense()");

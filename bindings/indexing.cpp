@@ -10,8 +10,12 @@
 #include "bindings/torch_function.h"
 #include "core/autograd/meta.h"
 #include "core/sparse/sparse.h"
+#include "core/transforms/batched.h"
+#include "generated/ops_compare.h"
+#include "generated/ops_convert.h"
 #include "generated/ops_create.h"
 #include "generated/ops_index.h"
+#include "generated/ops_shape.h"
 #include "generated/ops_view.h"
 
 namespace msa::py {
@@ -309,7 +313,19 @@ bool fills(const Indices& indices, const Tensor& values) {
          std::any_of(indices.begin(), indices.end(), is_mask);
 }
 
+// Under vmap a mask has other places for each example: one value goes there without looking.
+bool put_under_mask(Tensor& t, const Indices& indices, const Tensor& values) {
+  if (indices.size() != 1 || values.numel() != 1 || !is_mask(indices[0]) || !is_batched(indices[0]))
+    return false;
+  Tensor mask = indices[0];
+  while (mask.dim() < t.dim()) mask = ops::unsqueeze(mask, -1);
+  ops::masked_fill_(t, ops::to_dtype(mask, DType::Bool),
+                    ops::_to_copy(ops::reshape(values, {}), t.dtype()));
+  return true;
+}
+
 void put_elements(Tensor& t, const Indices& indices, const Tensor& values) {
+  if (put_under_mask(t, indices, values)) return;
   if (values.dtype() != t.dtype() && fills(indices, values))
     ops::index_put_(t, indices, ops::_to_copy(values, t.dtype()));
   else
@@ -338,7 +354,7 @@ Tensor without_leading_ones(const Tensor& value, size_t ndim) {
 
 void assign(Tensor place, const Tensor& value) {
   if (value.dim() == 0 && value.device().is_cpu() && !must_record(place, value) &&
-      !value.device().is_meta()) {
+      !thread_state.layers_active) {
     ops::fill_(place, element_scalar(value.data(), value.dtype()));
     return;
   }

@@ -21,6 +21,7 @@
 #include "bindings/timeline.h"
 #include "bindings/torch_dispatch.h"
 #include "bindings/torch_function.h"
+#include "bindings/transforms.h"
 #include "bindings/types/types.h"
 #include "core/base/lock.h"
 #include "core/base/warn.h"
@@ -119,6 +120,7 @@ PyObject* make_module() {
   init_autograd(m);
   init_autocast(m);
   init_timeline(m);
+  init_transforms(m);
   init_module_base(m);
   init_optim(m);
   return module.release();

@@ -24,6 +24,7 @@ def outputs(rows: list[Row], library: Library) -> dict[str, str]:
         files[f"boxed_{stem}.cpp"] = emit_tables.info_source(file, mine)
     files["op_infos.cpp"] = emit_tables.infos_source(rows)
     files["sparse.cpp"] = emit_tables.sparse_source(rows)
+    files["batched.cpp"] = emit_tables.batch_source(rows)
     files["bindings.cpp"] = emit_tables.bindings_source(rows)
     return files
 

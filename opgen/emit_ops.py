@@ -64,7 +64,8 @@ def kernel_signature(row: Row) -> str:
     return f"void {row.cpp}({filling(row, len(row.schema.results) + len(row.save))})"
 
 
-SPACES = ("kernels", "rules", "layouts", "composed", "sparse")  # the namespaces of what people write for the rows
+# The namespaces of what people write for the rows; the last two are not called by the rows themselves.
+SPACES = ("kernels", "rules", "layouts", "composed", "sparse", "batched")
 
 
 def written(row: Row, space: str) -> list[str]:
@@ -77,7 +78,8 @@ def written(row: Row, space: str) -> list[str]:
     if space == "layouts" and row.kind == "view":
         result = "std::vector<Layout>" if row.schema.results == ["Tensor[]"] else "Layout"
         return [f"{result} {row.layout}({', '.join(['const Layout& input', *declare(row.params[1:])])})"]
-    if space == "composed" and row.kind == "compose" and not row.body:
+    if (space == "composed" and row.kind == "compose" and not row.body) or \
+            (space == "batched" and row.batch_rule in ("parts", "own")):
         return [signature(row, "function")]
     words = row.sparse or "" if space == "sparse" else ""
     inplace = [f"void {row.cpp_inplace}({changing(row)})"] if "inplace" in words else []
@@ -203,13 +205,15 @@ class Emitter:
     # --- forms: the lines after the layers
     def function(self) -> list[str]:
         record, lines, wrap = self.record_condition(), self.compute(), []
+        batched = f"any_batched({', '.join(self.tensor_args)})"
         if self.row.kind != "compose":
             where = f"is_opaque({self.args[0]})" if self.row.kind == "view" else self.elsewhere()
             lines = self.with_backend(where, lines) if where else lines
         elif not record:
             return [f"return {self.composed};"]
-        else:
-            lines = [f"bool record = {record};", "GradMode inner(false);", *lines]
+        else:  # its parts record nothing; below a vmap they do, for the gradients outside that
+            inner = f"GradMode inner(thread_state.grad_enabled && {batched});"
+            lines = [f"bool record = {record};", inner, *self.with_backend(batched, lines)]
             record, wrap = "record", ["GradMode outer(true);"]
         if record:
             given = [f"set_history({r}, Ref<Node>(node.get()));" for r in self.visible]
@@ -326,9 +330,10 @@ def ops_source(file: str, rows: list[Row], library: Library) -> str:
     body = [line for row in rows for line in Emitter(row, library).emit()]
     called = {library.file_of[name] for name in re.findall(r"\bops::(\w+)\(", "\n".join(body))}
     headers = [f"ops_{stem(f)}" for f in sorted({file, *called})]
-    headers += [f"{space}_{stem(file)}" for space in SPACES[:-1] if declarations(file, rows, space)]
+    headers += [f"{space}_{stem(file)}" for space in SPACES[:-2] if declarations(file, rows, space)]
     lines = [NOTE.format(file), '#include "core/dispatch/generated_support.h"']
     lines += ['#include "core/sparse/sparse.h"'] * any(row.kind == "view" for row in rows)
+    lines += ['#include "core/transforms/batched.h"'] * any(row.kind == "compose" for row in rows)
     lines += [f'#include "generated/{h}.h"' for h in headers]
     loops = sorted({r.loops or r.cpp for r in rows if r.kind == "elementwise"})
     if loops:

@@ -125,6 +125,27 @@ def sparse_source(rows: list[Row]) -> str:
         f"const size_t sparse_count = {len(mine)};", "}  // namespace msa", ""])
 
 
+def batch_source(rows: list[Row]) -> str:
+    """batched.cpp: how the rows answer to batched tensors, from their `batch` fields and kinds."""
+    mine = [row for row in rows if row.batch_rule or row.random or row.kind == "view"]
+    own = [row for row in mine if row.batch_rule in ("parts", "own")]
+    thunks = [f"void own_{row.cpp}(const Value* a, Results& r) {{ r.set(batched::{row.cpp}({', '.join(reads(row))})); }}"
+              for row in own]
+    table = []
+    for row in mine:
+        rule = "".join(word.title() for word in (row.batch_rule or "loop").split("_"))
+        cells = [f"&op_calls::info_{row.cpp}", f"BatchRule::{rule}", str(row.kind == "view").lower(),
+                 str(row.random).lower(), f"op_calls::own_{row.cpp}" if row in own else "nullptr"]
+        table.append(f"    {{{', '.join(cells)}}},")
+    headers = sorted({stem(row.file) for row in own})
+    return "\n".join([
+        NOTE.format("ops/*.toml"), '#include "core/transforms/batched.h"',
+        *(f'#include "generated/batched_{h}.h"' for h in headers), "", "namespace msa {", "namespace op_calls {",
+        *(f"extern const OpInfo info_{r.cpp};" for r in mine), "namespace {", *thunks, "}  // namespace",
+        "}  // namespace op_calls", "", "const BatchRow batch_table[] = {", *table, "};",
+        f"const size_t batch_count = {len(mine)};", "}  // namespace msa", ""])
+
+
 # --- public names ------------------------------------------------------------------------------------------------
 def public_names(rows: list[Row]) -> tuple[dict[str, list[tuple[Row, str]]], dict[str, list[tuple[Row, str]]]]:
     """(functions, methods): public name -> overloads, each a row and a form."""

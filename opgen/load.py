@@ -10,7 +10,8 @@ from typing import Any
 from .schema import RegistryError, Schema, cpp_word, parse
 
 FIELDS = {"schema", "kind", "dtype", "shape", "layout", "body", "forms", "namespace", "alias", "gradient", "node", "save",
-          "results", "doc", "ms", "opmath", "inplace", "loops", "exact_other", "sparse", "out", "refuses", "autocast"}
+          "results", "doc", "ms", "opmath", "inplace", "loops", "exact_other", "sparse", "out", "refuses", "autocast",
+          "batch"}
 KINDS = {"elementwise", "kernel", "view", "compose"}
 ONLY_FOR = {"dtype": {"elementwise", "view"}, "loops": {"elementwise"}, "exact_other": {"elementwise"},
             "refuses": {"elementwise"}, "out": {"elementwise", "kernel", "compose"},
@@ -20,7 +21,8 @@ LISTS = ("forms", "namespace", "alias", "results", "save", "ms", "out", "refuses
 WORDS = {"kind": KINDS, "out": {"exact", "cast", "apart"},
          "forms": {"method", "inplace", "out", "no_function", "inplace_function", "numbers"},
          "refuses": {"bool", "complex"}, "inplace": {"direct"},
-         "sparse": {"values", "linear", "function", "inplace", "function, inplace"}}
+         "sparse": {"values", "linear", "function", "inplace", "function, inplace"},
+         "batch": {"elementwise", "dims", "shared_index", "leading", "fold", "parts", "parts, random", "own", "widen", "loop"}}
 DTYPE_RULES = {"promote": "Promote", "promote_float": "PromoteFloat", "compare": "Compare", "to_real": "ToReal",
                "float": "Float"}
 AUTOCAST_DEVICES, AUTOCAST_WORDS = ("cpu", "accelerator"), {"lower", "float32", "promote", "keep", "refuse"}
@@ -61,6 +63,16 @@ class Row:
         if name in FIELDS:
             return self.fields.get(name)
         raise AttributeError(name)
+
+    @property
+    def batch_rule(self) -> str | None:
+        """How it is called on the batched tensors of vmap: its `batch` field, or what its kind implies."""
+        given = self.fields.get("batch", "elementwise" if self.kind == "elementwise" else None)
+        return given and given.partition(",")[0]
+
+    @property
+    def random(self) -> bool:
+        return "random" in self.fields.get("batch", "") or any(p.type == "Generator?" for p in self.schema.params)
 
     def has(self, word: str, name: str = "forms") -> bool:
         return word in self.fields.get(name, [])

@@ -5,6 +5,7 @@
 #include "bindings/types/types.h"
 #include "core/autograd/meta.h"
 #include "core/sparse/sparse.h"
+#include "core/transforms/batched.h"
 
 namespace msa::py {
 
@@ -71,7 +72,13 @@ PyObject* get_device(const Tensor& t) {
   Device d = true_device(t);
   return PyLong_FromLong(d.is_cpu() ? -1 : std::max<int>(0, d.index));
 }
-PyObject* detached(const Tensor& t) { return wrap(detach(t)); }
+// Under vmap from the graphs outside it too.
+Tensor fully_detached(const Tensor& t) {
+  if (!is_batched(t)) return detach(t);
+  const BatchedParts& parts = batched_parts(t);
+  return make_batched(fully_detached(parts.value), parts.dim, parts.level);
+}
+PyObject* detached(const Tensor& t) { return wrap(fully_detached(t)); }
 
 PyObject* is_contiguous(PyObject* self, const Arguments& given) {
   PyObject* format;

@@ -13,6 +13,7 @@
 #include "core/base/lock.h"
 #include "core/dispatch/host.h"
 #include "core/sparse/sparse.h"
+#include "core/transforms/batched.h"
 #include "generated/ops_compare.h"
 #include "generated/ops_create.h"
 #include "generated/ops_elementwise.h"
@@ -90,11 +91,13 @@ bool can_reduce_to(DimsView from, DimsView to) {
 bool has_nan(const Tensor& t) {
   GradMode off(false);
   if (is_sparse(t)) return has_nan(sparse_parts(t).values);
+  if (is_batched(t)) return has_nan(batched_parts(t).value);
   return *in_host(ops::sum(ops::eq(t, t))).data<int64_t>() < t.numel();
 }
 
 bool fits(const Tensor& grad, const OutputMeta& want) {
-  return grad.dtype() == want.dtype && grad.sizes() == want.sizes && grad.device() == want.device;
+  return grad.dtype() == want.dtype && grad.sizes() == want.sizes &&
+         placed(grad.device()) == placed(want.device);
 }
 
 // Sums over broadcast dimensions and casts, so that formulas need not.

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/rules/rules.h"
+#include "core/transforms/batched.h"
 #include "generated/ops_convert.h"
 #include "generated/ops_copy.h"
 #include "generated/ops_create.h"
@@ -66,16 +67,30 @@ Tensor permute_backward(const Tensor& grad, const Dims& dims) {
   return ops::permute(grad, inverse);
 }
 
+namespace {
+// Zeros that take what belongs to `grad`: under vmap they have its batch dimension.
+Tensor zeros_beside(const Tensor& grad, const Dims& sizes, DType dtype) {
+  return is_batched(grad) ? ops::new_zeros(grad, sizes, dtype)
+                          : ops::zeros(sizes, dtype, grad.device());
+}
+
+const Tensor& any_batched_of(const Grads& grads, size_t otherwise) {
+  for (const Tensor& g : grads)
+    if (is_batched(g)) return g;
+  return grads[otherwise];
+}
+}  // namespace
+
 Tensor slice_backward(const Tensor& grad, const Dims& sizes, int64_t dim, OptInt start, OptInt end,
                       int64_t step) {
-  Tensor out = ops::zeros(sizes, grad.dtype(), grad.device());
+  Tensor out = zeros_beside(grad, sizes, grad.dtype());
   Tensor place = ops::slice(out, dim, start, end, step);
   ops::copy_(place, grad);
   return out;
 }
 
 Tensor select_backward(const Tensor& grad, const Dims& sizes, int64_t dim, int64_t index) {
-  Tensor out = ops::zeros(sizes, grad.dtype(), grad.device());
+  Tensor out = zeros_beside(grad, sizes, grad.dtype());
   Tensor place = ops::select(out, dim, index);
   ops::copy_(place, grad);
   return out;
@@ -110,7 +125,7 @@ Tensor as_strided_backward(const Tensor& grad, const Dims& input_sizes, const Di
   const int64_t length =
       std::max(offset + reach(size, stride), input_offset + reach(input_sizes, input_strides)) -
       first;
-  Tensor memory = ops::zeros({length}, grad.dtype(), grad.device());
+  Tensor memory = zeros_beside(grad, {length}, grad.dtype());
   if (may_overlap_itself(size, stride)) {
     memory = ops::index_add(memory, 0, places(memory, size, stride, offset - first),
                             ops::reshape(grad, {-1}));
@@ -164,7 +179,7 @@ Tensor roll_backward(const Tensor& grad, const Dims& shifts, const Dims& dims) {
 
 Tensor diagonal_backward(const Tensor& grad, const Dims& sizes, int64_t offset, int64_t dim1,
                          int64_t dim2) {
-  Tensor out = ops::zeros(sizes, grad.dtype(), grad.device());
+  Tensor out = zeros_beside(grad, sizes, grad.dtype());
   Tensor place = ops::diagonal(out, offset, dim1, dim2);
   ops::copy_(place, grad);
   return out;
@@ -173,7 +188,7 @@ Tensor diagonal_backward(const Tensor& grad, const Dims& sizes, int64_t offset, 
 Tensor unfold_backward(const Tensor& grad, const Dims& sizes, int64_t dimension, int64_t size,
                        int64_t step) {
   if (sizes.empty()) return ops::reshape(grad, sizes);
-  Tensor out = ops::zeros(sizes, grad.dtype(), grad.device());
+  Tensor out = zeros_beside(grad, sizes, grad.dtype());
   int64_t dim = wrap_dim(dimension, static_cast<int64_t>(sizes.size()));
   int64_t last = (grad.size(dim) - 1) * step;  // where the last window begins
   // One element of each window at a time, as these do not overlap; the last first: so each place
@@ -191,7 +206,7 @@ Tensor split_with_sizes_backward(const Grads& grads, const Dims& sizes, DType dt
   int64_t start = 0;
   for (size_t i = 0; i < grads.size(); start += split_sizes[i++]) {
     if (!grads[i].defined()) continue;
-    if (!out.defined()) out = ops::zeros(sizes, dtype, grads[i].device());
+    if (!out.defined()) out = zeros_beside(any_batched_of(grads, i), sizes, dtype);
     Tensor place = ops::narrow(out, dim, start, split_sizes[i]);
     ops::copy_(place, grads[i]);
   }
@@ -211,7 +226,7 @@ Tensor unbind_backward(const Grads& grads, const Dims& sizes, DType dtype, int64
   Tensor out;
   for (size_t i = 0; i < grads.size(); ++i) {
     if (!grads[i].defined()) continue;
-    if (!out.defined()) out = ops::zeros(sizes, dtype, grads[i].device());
+    if (!out.defined()) out = zeros_beside(any_batched_of(grads, i), sizes, dtype);
     Tensor place = ops::select(out, dim, static_cast<int64_t>(i));
     ops::copy_(place, grads[i]);
   }

@@ -5,6 +5,7 @@
 #include "core/autograd/formulas.h"
 #include "core/composed/matrices.h"
 #include "core/dispatch/thread_state.h"
+#include "core/transforms/batched.h"
 #include "generated/ops_compare.h"
 #include "generated/ops_convert.h"
 #include "generated/ops_create.h"
@@ -118,7 +119,11 @@ std::tuple<Tensor, Tensor, Tensor> reflected_backward(Tensor grad, const Tensor&
   return {ops::tril(ops::cat(of_vectors, -1), -1), ops::cat(of_tau, -1), grad};
 }
 
-bool any_zero(const Tensor& t) { return value_of(ops::any(ops::eq(t, number(0)))).to<bool>(); }
+// Under vmap: of any example, as what follows for zeros serves all others too.
+bool any_zero(const Tensor& t) {
+  const GradMode off(false);
+  return value_of(ops::any(ops::eq(innermost(t), number(0)))).to<bool>();
+}
 
 // Every product of all singular values but one.
 Tensor products_of_others(const Tensor& S) {

@@ -2,6 +2,7 @@
 #include <numbers>
 
 #include "core/autograd/formulas.h"
+#include "core/autograd/meta.h"
 #include "generated/ops_activation.h"
 #include "generated/ops_compare.h"
 #include "generated/ops_convert.h"
@@ -20,7 +21,8 @@ Tensor operator/(const Tensor& a, const Tensor& b) { return ops::div(a, b); }
 
 // The value of an exponent that is one number and needs no gradient.
 std::optional<Scalar> constant(const Tensor& t) {
-  if (t.dim() != 0 || !t.device().is_cpu() || t.requires_grad()) return {};
+  const bool plain = !t.requires_grad() && !(t->meta && t->meta->tangents);
+  if (t.dim() != 0 || !t.device().is_cpu() || !plain) return {};
   return load_scalar(t.dtype(), t.data());
 }
 

@@ -5,6 +5,7 @@
 
 #include "core/autograd/accumulate.h"
 #include "core/dispatch/opaque.h"
+#include "core/transforms/forward.h"
 #include "generated/ops_view.h"
 
 namespace msa {
@@ -12,6 +13,7 @@ namespace msa {
 AutogradMeta::~AutogradMeta() {
   if (retains_grad) exchange_history({}, 0);
   delete accumulator;
+  if (tangents) drop_tangents(tangents);
 }
 
 Ref<Node> AutogradMeta::exchange_history(Ref<Node> node, uint32_t nr) {

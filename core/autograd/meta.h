@@ -6,6 +6,7 @@
 namespace msa {
 
 struct AccumulateGrad;  // core/autograd/accumulate.h
+struct Tangents;        // core/transforms/forward.h
 
 enum class ViewOrigin : uint8_t { Default, NoGradMode, InferenceMode, MultiOutput, CustomFunction };
 
@@ -23,6 +24,7 @@ struct AutogradMeta {
   // The leaf's accumulator: kept here while no graph uses it, and keeps the leaf while one does.
   AccumulateGrad* accumulator = nullptr;
   TensorImpl* owner = nullptr;
+  Tangents* tangents = nullptr;  // of forward-mode AD, counted: aliases of one value share them
   ~AutogradMeta();
 
   // Gives the tensor a history, output `nr` of `node` (null: none); retain_grad() goes with it.
@@ -64,6 +66,8 @@ void check_inplace(std::string_view op, const Tensor& self, bool record);
 Tensor make_view(const Tensor& input, const Layout& layout,
                  ViewOrigin origin = ViewOrigin::Default);
 Tensor make_view(const Tensor& input, const Layout& layout, DType dtype, ViewOrigin origin);
+// `out`, a batched tensor over memory of `input`'s, becomes a view of it.
+void make_view_of(Tensor& out, const Tensor& input, ViewOrigin origin);
 Tensor detach(const Tensor& t);                  // shares storage and version, no history
 void detach_(Tensor& t);                         // forgets its history; refuses views
 Tensor data_alias(const Tensor& t);              // `.data`: shares storage, counts its own versions

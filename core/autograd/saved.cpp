@@ -1,9 +1,18 @@
 // Saving tensors for backward, with PyTorch's checks, and the pack and unpack hooks around it.
 #include "core/autograd/saved.h"
 
+#include "core/transforms/forward.h"
+
 namespace msa {
 
 namespace {
+
+// Without history; a tangent that the value has, or gets once its operator has run, is kept.
+Tensor bare(const Tensor& t) {
+  Tensor copy = detach(t);
+  if (tangents_open()) share_tangents(copy, t);
+  return copy;
+}
 
 thread_local std::vector<Ref<SavedHooks>> active_hooks;
 thread_local std::string disabled_message;
@@ -39,9 +48,9 @@ SavedTensor::SavedTensor(const Tensor& t, bool is_output, uint32_t output_nr)
   // A Python number is no tensor that the user could expect in a hook.
   if (__builtin_expect(!active_hooks.empty(), 0) && !t->wrapped_number) {
     Ref<SavedHooks> hooks = active_hooks.back();
-    pack(std::move(hooks), is_output_ ? detach(t) : t);
+    pack(std::move(hooks), is_output_ ? bare(t) : t);
   } else {
-    tensor_ = is_output_ ? detach(t) : t;
+    tensor_ = is_output_ ? bare(t) : t;
   }
 }
 
@@ -104,7 +113,7 @@ Tensor SavedTensor::with_history(const Tensor& t, Node* owner) const {
     edge = packed_->edge;
   else if (OutputHistory* h = OutputHistory::current; h && h->node_ == owner)
     edge = {h->instead_, 0};
-  Tensor out = detach(t);
+  Tensor out = bare(t);
   if (!edge.node) return out;
   AutogradMeta& m = ensure_meta(out.impl());
   m.grad_fn = std::move(edge.node);

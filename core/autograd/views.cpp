@@ -4,6 +4,7 @@
 #include "core/autograd/formulas.h"
 #include "core/autograd/meta.h"
 #include "core/autograd/saved.h"
+#include "core/transforms/batched.h"
 #include "generated/ops_create.h"
 #include "generated/ops_view.h"
 
@@ -80,6 +81,11 @@ Tensor make_view(const Tensor& input, const Layout& layout, ViewOrigin origin) {
 
 Tensor make_view(const Tensor& input, const Layout& layout, DType dtype, ViewOrigin origin) {
   return track_view(alias(input, layout, dtype), input, origin);
+}
+
+void make_view_of(Tensor& out, const Tensor& input, ViewOrigin origin) {
+  out->own_version = input->own_version;
+  out = track_view(std::move(out), input, origin);
 }
 
 Tensor replay_view(const Tensor& base, const Layout& view, DType dtype) {
@@ -172,6 +178,10 @@ Tensor CopySlices::copy_of(const Tensor& grad) const {
   for (size_t d = 0; d < base.sizes.size(); ++d) {
     if (base.sizes[d] == 0) extent = 0;
     extent += extent ? (base.sizes[d] - 1) * base_strides[d] : 0;
+  }
+  if (is_batched(grad)) {
+    Tensor copy = ops::as_strided(ops::new_zeros(grad, {extent}), base.sizes, base_strides, 0);
+    return ops::copy_(copy, grad);
   }
   Ref<Storage> storage =
       Storage::make(static_cast<size_t>(extent) * size_bytes(base.dtype), base.device);

@@ -2,6 +2,7 @@
 #include "core/autograd/meta.h"
 #include "core/composed/matrices.h"
 #include "core/dispatch/host.h"
+#include "core/transforms/batched.h"
 #include "generated/composed_matrix.h"
 #include "generated/ops_compare.h"
 #include "generated/ops_convert.h"
@@ -23,7 +24,7 @@ using namespace matrices;
 void require_done(const char* op, const Tensor& info, std::string cause,
                   ErrorKind kind = ErrorKind::LinAlg) {
   if (info.device().is_meta()) return;
-  const Tensor codes = ops::contiguous(in_host(info));
+  const Tensor codes = ops::contiguous(in_host(innermost(info)));
   for (int64_t i = 0; i < codes.numel(); ++i) {
     const int code = codes.data<int>()[i];
     if (code == 0) continue;

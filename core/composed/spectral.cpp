@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/autograd/meta.h"
 #include "core/composed/matrices.h"
 #include "core/dispatch/thread_state.h"
 #include "generated/composed_matrix.h"
@@ -22,7 +23,9 @@ namespace {
 
 using namespace matrices;
 
-bool wants_gradient(const Tensor& t) { return thread_state.grad_enabled && t.requires_grad(); }
+bool wants_gradient(const Tensor& t) {
+  return (thread_state.grad_enabled && t.requires_grad()) || (t->meta && t->meta->tangents);
+}
 
 double smallest_step(DType dtype) {
   const bool wide = to_real(dtype) == DType::F64;

@@ -3,6 +3,7 @@
 
 #include "core/dispatch/opaque.h"
 #include "core/dispatch/thread_state.h"
+#include "core/transforms/batched.h"
 #include "generated/ops_convert.h"
 #include "generated/ops_create.h"
 
@@ -10,6 +11,7 @@ namespace msa {
 
 Tensor in_host(const Tensor& t) {
   if (t.device().is_cpu()) return t;
+  refuse_reading(t);
   if (!is_python(t)) return ops::to_device(t, Device{});
   GradMode off(false);
   Tensor host = empty(t.sizes(), t.dtype());  // the class copies into it what it stands for

@@ -1,6 +1,7 @@
 // The stack of layers, and the table of backends at its end.
 #include "core/dispatch/layers.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "core/dispatch/autocast.h"
@@ -45,7 +46,15 @@ class See {
 };
 
 bool sees(const Layer& layer, const OpInfo& op) {
-  return layer.level() == Layer::Level::Outermost ? !stack.inside : !op.composed;
+  switch (layer.level()) {
+    case Layer::Level::Outermost:
+      return !stack.inside;
+    case Layer::Level::Innermost:
+      return !op.composed;
+    case Layer::Level::All:
+      return true;
+  }
+  __builtin_unreachable();
 }
 
 Backend* backends[static_cast<int>(DeviceKind::Count)];
@@ -68,6 +77,19 @@ void pop_layer(Layer* layer) {
 void set_autocast_active(bool active) { set_autocast(active); }
 AutocastHidden::AutocastHidden() : before_(stack.autocast) { set_autocast(false); }
 AutocastHidden::~AutocastHidden() { set_autocast(before_); }
+
+SeenBelow::SeenBelow(const Layer* layer) : visible_(stack.visible), entered_(stack.entered) {
+  const auto at = std::find(stack.layers.begin(), stack.layers.end(), layer);
+  stack.visible = static_cast<size_t>(at - stack.layers.begin());
+  stack.entered = nullptr;
+  set_autocast(stack.autocast);
+}
+
+SeenBelow::~SeenBelow() {
+  stack.visible = visible_;
+  stack.entered = entered_;
+  set_autocast(stack.autocast);
+}
 
 LayerCall::LayerCall(const OpInfo& op, Form form, const Value* args, Results& results)
     : op(op),
@@ -95,6 +117,11 @@ void LayerCall::proceed() {
     throw;
   }
   next_ = before;
+}
+
+void LayerCall::run_instead(Boxed body) {
+  const See body_calls(at_call_, true, stack.autocast);
+  body(args, results);
 }
 
 void call_layered(const OpInfo& op, Form form, const Value* args, Results& results) {

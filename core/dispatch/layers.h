@@ -17,6 +17,8 @@ class LayerCall {
   const Value* const args;
   Results& results;
   void proceed();
+  // Runs `body` in the operator's place; its calls are seen by all that saw this one.
+  void run_instead(Boxed body);
 
  private:
   size_t next_;           // layers below this index come after the running one
@@ -25,7 +27,7 @@ class LayerCall {
 
 class Layer {
  public:
-  enum class Level { Outermost, Innermost };  // what the user wrote, or what runs
+  enum class Level { Outermost, Innermost, All };  // what the user wrote, what runs, or both
   virtual ~Layer() = default;
   virtual Level level() const { return Level::Innermost; }
   virtual void call(LayerCall& call) = 0;
@@ -47,6 +49,19 @@ class AutocastHidden {
 
  private:
   bool before_;
+};
+// While alive, calls are seen by the layers below `layer` only (those pushed before it), also
+// inside an operator: what a transform calls belongs to the transforms around it.
+class SeenBelow {
+ public:
+  explicit SeenBelow(const Layer* layer);
+  ~SeenBelow();
+  SeenBelow(const SeenBelow&) = delete;
+  SeenBelow& operator=(const SeenBelow&) = delete;
+
+ private:
+  size_t visible_;
+  const OpInfo* entered_;
 };
 // What an operator does when thread_state.layers_active.
 void call_layered(const OpInfo& op, Form form, const Value* args, Results& results);

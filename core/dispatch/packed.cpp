@@ -3,6 +3,7 @@
 #include "core/dispatch/packed.h"
 
 #include "core/sparse/sparse.h"
+#include "core/transforms/batched.h"
 
 namespace msa {
 
@@ -14,10 +15,25 @@ bool of_python(const Value& v) {
       if (t.defined() && is_python(t)) return true;
   return v.tag() == Value::Tag::Device && v.device().kind == kPythonKind;
 }
+
+bool touches_batched(const Value& v) {
+  switch (v.tag()) {
+    case Value::Tag::Tensor:
+      return is_batched(v.tensor());
+    case Value::Tag::Tensors:
+      return is_batched(v.tensors());
+    case Value::Tag::Device:
+      return v.device().kind == kBatchedKind;
+    default:
+      return false;
+  }
+}
 }  // namespace
 
 Backend& backend_for(const Value* args, size_t n) {
   auto foreign = [](Device d) { return !d.is_cpu() && !d.is_meta(); };
+  for (size_t i = 0; i < n; ++i)  // a batched tensor decides before all others
+    if (touches_batched(args[i])) return batch_backend();
   for (size_t i = 0; i < n; ++i)  // Python's classes decide about all that they meet
     if (of_python(args[i])) return python_backend();
   for (size_t i = 0; i < n; ++i) {  // a sparse tensor decides, wherever its parts are

@@ -86,6 +86,7 @@ R unpack_results(Results& r) {
   } else if constexpr (std::is_void_v<R>) {
     return;
   } else {
+    r.tensors.resize(std::tuple_size_v<R>);  // what is kept for backward may be missing
     return [&]<size_t... I>(std::index_sequence<I...>) { return R(std::move(r.tensors[I])...); }
     (std::make_index_sequence<std::tuple_size_v<R>>());
   }

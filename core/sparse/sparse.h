@@ -37,7 +37,8 @@ inline bool is_coo(const Tensor& t) { return is_sparse(t) && sparse_parts(t).is_
 // Where the elements really are.
 inline Device true_device(const Tensor& t) {
   if (!is_opaque(t)) return t.device();
-  return is_sparse(t) ? sparse_parts(t).values.device() : python_parts(t).device;
+  if (is_sparse(t)) return sparse_parts(t).values.device();
+  return is_python(t) ? python_parts(t).device : placed(t.device());
 }
 std::string_view layout_name(const Tensor& t);  // "SparseCsr", "Strided"
 

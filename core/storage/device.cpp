@@ -7,9 +7,10 @@
 
 namespace msa {
 namespace {
-// The last two are no places that one can ask for: core/dispatch/opaque.h.
-constexpr std::string_view kNames[] = {"cpu", "meta", "mindspore", "npu", "sparse", "python"};
-static_assert(std::size(kNames) == static_cast<size_t>(DeviceKind::Count) + 2);
+// The last are no places that one can ask for: core/dispatch/opaque.h.
+constexpr std::string_view kNames[] = {"cpu",    "meta",   "mindspore", "npu",
+                                       "sparse", "python", "batched"};
+static_assert(std::size(kNames) == static_cast<size_t>(DeviceKind::Count) + 3);
 
 // Scripts written for one GPU say "cuda" without asking whether there is one.
 Device cpu_for_cuda() {

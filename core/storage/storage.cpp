@@ -32,7 +32,7 @@ void free_data(Storage* s) {
   }
 }
 
-bool host_memory[static_cast<int>(DeviceKind::Count) + 2] = {true};  // cpu; not: opaque
+bool host_memory[static_cast<int>(DeviceKind::Count) + 3] = {true};  // cpu; not: opaque
 
 }  // namespace
 
@@ -42,6 +42,7 @@ void set_host_memory(DeviceKind kind, bool in_host_memory) {
 bool in_host_memory(Device device) { return host_memory[static_cast<int>(device.kind)]; }
 
 Ref<Storage> Storage::make(size_t bytes, Device device) {
+  device = placed(device);
   const bool host = in_host_memory(device);
   MSA_REQUIRE(device.kind != DeviceKind::Count, NotImplemented,
               "this operator is not implemented for sparse tensors; use to_dense() first");

@@ -143,6 +143,7 @@ Tensor empty_strided(DimsView sizes, DimsView strides, DType dtype, Device devic
 }
 
 Tensor scalar_tensor(const Scalar& value, DType dtype, Device device) {
+  device = placed(device);
   Tensor t = empty({}, dtype, device);
   if (device.is_cpu()) store_scalar(value, dtype, t.data());
   return t;
@@ -174,6 +175,10 @@ Tensor alias(const Tensor& base, const Layout& layout, DType dtype) {
 Tensor alias(const Tensor& base, const Layout& layout) { return alias(base, layout, base.dtype()); }
 
 void set_layout(TensorImpl& impl, const Layout& layout) {
+  MSA_REQUIRE(
+      impl.storage->device.kind != kBatchedKind, Runtime,
+      "vmap: a tensor under vmap cannot be given another shape in place: use a view, or the "
+      "form that is not in-place");
   // What can fail comes first: a refused resize must not leave a tensor that is larger than its
   // memory.
   checked_numel(layout.sizes);

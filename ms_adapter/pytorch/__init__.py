@@ -42,6 +42,7 @@ _PRIVATE = {
     "set_overload_maker",
     "set_parameter_type",
     "timeline",
+    "transforms",
 }
 for _name in dir(_C):
     if _name[0] != "_" and _name not in _PRIVATE:
@@ -151,7 +152,8 @@ from .compiler import compile
 from .serialization import load, save
 from ._dispatch_keys import DispatchKey, DispatchKeySet
 from ._tag import Tag
-from . import _custom_ops, _dynamo, _inductor, _jit_internal, distributions, export, fx, library
+from . import _custom_ops, _dynamo, _inductor, _jit_internal, distributions, export, func, fx, library
+from .func import vmap
 
 globals().update(
     **_OLDER_NAMES, **storage.storage_classes(), **storage.tensor_classes(), **_foreach.FUNCTIONS

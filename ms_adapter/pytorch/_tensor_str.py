@@ -5,6 +5,7 @@ import dataclasses
 import math
 
 import ms_adapter.pytorch as torch
+from ms_adapter import _C
 
 
 @dataclasses.dataclass
@@ -233,7 +234,15 @@ def _str(self, *, tensor_contents=None):
         return _str_intern(self, tensor_contents)
 
 
+def _batched(tensor, level):
+    """A tensor of a vmap, as PyTorch shows one: the values of all examples."""
+    value, dim = _C.transforms.unbatch(tensor, level)
+    return f"BatchedTensor(lvl={level}, bdim={dim}, value=\n    {_str(value)}\n)"
+
+
 def _str_intern(tensor, tensor_contents):
+    if level := _C.transforms.vmap_level(tensor):
+        return _batched(tensor, level)
     plain = type(tensor) is torch.Tensor or type(tensor) is torch.nn.Parameter
     prefix = "tensor(" if plain else f"{type(tensor).__name__}("
     indent = len(prefix)

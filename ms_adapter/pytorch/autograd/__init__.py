@@ -2,7 +2,7 @@
 
 from ms_adapter import _C
 
-from . import anomaly_mode, function, grad_mode, graph
+from . import anomaly_mode, forward_ad, function, functional, grad_mode, graph
 from .anomaly_mode import detect_anomaly, set_detect_anomaly
 from .function import Function
 from .grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled, set_multithreading_enabled
@@ -130,19 +130,27 @@ def _zeros_like(tensor):
 
 
 def _grad_batched(outputs, inputs, grads, create_graph, allow, materialize_grads):
-    """One backward for each entry of the gradients' first dimension, their results stacked."""
-    import ms_adapter.pytorch as torch
+    """One backward for all entries of the gradients' first dimension at once."""
+    from .._functorch.vmap import vmap
 
-    rows = [
-        grad(
+    given = [i for i, g in enumerate(grads) if g is not None]
+    used = []
+
+    def one(*rows):
+        weights = list(grads)
+        for place, row in zip(given, rows, strict=True):
+            weights[place] = row
+        found = grad(
             outputs,
             inputs,
-            [g if g is None else g[i] for g in grads],
+            weights,
             True,
             create_graph,
             allow_unused=allow,
             materialize_grads=materialize_grads,
         )
-        for i in range(len(next(g for g in grads if g is not None)))
-    ]
-    return tuple(None if column[0] is None else torch.stack(column) for column in zip(*rows, strict=True))
+        used[:] = [g is not None for g in found]
+        return tuple(g for g in found if g is not None)
+
+    columns = iter(vmap(one)(*(grads[i] for i in given)))
+    return tuple(next(columns) if is_used else None for is_used in used)

@@ -6,6 +6,7 @@ import warnings
 
 from ms_adapter import _C
 
+from . import _transformed
 from .grad_mode import no_grad
 
 _native = _C.autograd
@@ -162,6 +163,14 @@ class Function(metaclass=_FunctionMeta):
             "You must implement the jvp function for custom autograd.Function to use it with forward mode AD."
         )
 
+    @staticmethod
+    def vmap(info, in_dims, *args):
+        """The batched computation: ``(outputs, out_dims)`` for arguments with these batch dimensions."""
+        raise NotImplementedError(
+            "To use autograd.Function with vmap, you must either override the vmap staticmethod or set "
+            "generate_vmap_rule=True."
+        )
+
     @classmethod
     def apply(cls, *args, **kwargs):
         """Run ``forward`` and record a node whose backward is the class's ``backward``."""
@@ -169,13 +178,34 @@ class Function(metaclass=_FunctionMeta):
         if kwargs or split:
             args, kwargs = _bind_defaults(cls.forward, args, kwargs, skip=0 if split else 1)
         ctx = _new_context(cls, args)
+        level, tangents = _transformed.tangents_of(args)
+        if level is None:
+            return _record(cls, ctx, args, cls._run(ctx, split, args, kwargs))
+        with _transformed.without_tangents():
+            result = _record(cls, ctx, args, cls._run(ctx, split, args, kwargs))
+        outputs = result if isinstance(result, tuple) else (result,)
+        _transformed.push_forward(cls, ctx, args, tangents, level, outputs)
+        return result
+
+    @classmethod
+    def _run(cls, ctx, split, args, kwargs):
+        """The outputs, nothing recorded, and ``ctx`` filled."""
+        batched = _transformed.vmap_level(args)
+        if batched and not split:
+            raise RuntimeError(
+                "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, "
+                "jacrev, ...), it "
+                "must override the setup_context staticmethod."
+            )
+        mapped = (
+            _transformed.run_mapped(cls, args, batched, cls.vmap is not Function.vmap) if batched else None
+        )
         with no_grad():
-            if split:
-                result = cls.forward(*args, **kwargs)
-                cls.setup_context(ctx, args, result)
-            else:
-                result = cls.forward(ctx, *args, **kwargs)
-        return _record(cls, ctx, args, result)
+            if not split:
+                return cls.forward(ctx, *args, **kwargs)
+            result = cls.forward(*args, **kwargs) if mapped is None else mapped
+            cls.setup_context(ctx, args, result)
+        return result
 
 
 def _bind_defaults(forward, args, kwargs, skip):

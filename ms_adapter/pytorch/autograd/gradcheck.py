@@ -146,19 +146,21 @@ def gradcheck(
     >>> torch.autograd.gradcheck(torch.sin, torch.tensor([0.5], dtype=torch.float64, requires_grad=True))
     True
     """
-    for wanted, name in (
-        (check_forward_ad, "check_forward_ad"),
-        (check_batched_grad, "check_batched_grad"),
-        (check_batched_forward_grad, "check_batched_forward_grad"),
-    ):
-        if wanted:
-            raise NotImplementedError(
-                f"gradcheck: {name} is not supported yet; leave it out to check backward."
-            )
+    if check_batched_forward_grad and not check_forward_ad:
+        raise AssertionError("Expected check_forward_ad=True when check_batched_forward_grad=True")
+    if check_batched_grad and not check_backward_ad:
+        raise AssertionError("Expected check_backward_ad=True when check_batched_grad=True")
     inputs = _tensors(inputs)
     try:
         wanted = _check_inputs(inputs)
-        _check_backward(func, inputs, wanted, eps, atol, rtol, nondet_tol, check_undefined_grad)
+        if check_backward_ad:
+            _check_backward(func, inputs, wanted, eps, atol, rtol, nondet_tol, check_undefined_grad)
+        if check_forward_ad:
+            _check_forward(func, inputs, wanted, eps, atol, rtol)
+        if check_batched_grad:
+            _check_batched_backward(func, inputs, wanted, atol, rtol)
+        if check_batched_forward_grad:
+            _check_batched_forward(func, inputs, wanted, atol, rtol)
     except (GradcheckError, RuntimeError):
         if raise_exception:
             raise
@@ -200,6 +202,54 @@ def _check_backward(func, inputs, wanted, eps, atol, rtol, nondet_tol, check_und
         _check_undefined(outputs, wanted)
 
 
+def _moved(func, inputs, tensor, tangent):
+    """The outputs' changes when ``tensor`` moves along ``tangent``, by forward-mode AD."""
+    ad = torch.autograd.forward_ad
+    with ad.dual_level():
+        given = [ad.make_dual(x, tangent) if x is tensor else x for x in inputs]
+        pairs = [ad.unpack_dual(out) for out in _outputs(func, given)]
+    return [torch.zeros_like(p) if t is None else t for p, t in pairs]
+
+
+def _check_forward(func, inputs, wanted, eps, atol, rtol):
+    columns = _numerical(func, inputs, wanted, eps)
+    for index, (tensor, rows) in enumerate(zip(wanted, columns, strict=True)):
+        for place, differences in zip(itertools.product(*map(range, tensor.shape)), rows, strict=True):
+            for unit, expected in zip((1, 1j), differences, strict=True):
+                if expected is None:
+                    continue
+                tangent = torch.zeros_like(tensor.detach(), memory_format=torch.contiguous_format)
+                tangent[place] = unit
+                for got, want in zip(_moved(func, inputs, tensor, tangent), expected, strict=True):
+                    _compare(got.detach(), want, f"input {index}, by forward-mode AD", atol, rtol)
+
+
+def _two_like(tensor):
+    return torch.randn(2, *tensor.shape, dtype=tensor.dtype, device=tensor.device)
+
+
+def _check_batched_backward(func, inputs, wanted, atol, rtol):
+    for out in _outputs(func, inputs):
+        if not out.requires_grad:
+            continue
+        weights = _two_like(out)
+        options = {"retain_graph": True, "allow_unused": True}
+        mapped = torch.autograd.grad(out, wanted, weights, is_grads_batched=True, **options)
+        each = [torch.autograd.grad(out, wanted, w, **options) for w in weights]
+        for got, *rows in zip(mapped, *each, strict=True):
+            if got is not None:
+                _compare(got, torch.stack(rows), "gradients under vmap", atol, rtol)
+
+
+def _check_batched_forward(func, inputs, wanted, atol, rtol):
+    for tensor in wanted:
+        tangents = _two_like(tensor)
+        mapped = torch.vmap(lambda t, x=tensor: tuple(_moved(func, inputs, x, t)))(tangents)
+        each = [_moved(func, inputs, tensor, t) for t in tangents]
+        for got, *rows in zip(mapped, *each, strict=True):
+            _compare(got.detach(), torch.stack(rows).detach(), "forward-mode AD under vmap", atol, rtol)
+
+
 def _check_undefined(outputs, wanted):
     """Backward must also run when only some of the outputs have a gradient."""
     for out in outputs:
@@ -232,8 +282,6 @@ def gradgradcheck(
     >>> torch.autograd.gradgradcheck(torch.sin, torch.tensor([0.5], dtype=torch.float64, requires_grad=True))
     True
     """
-    if check_fwd_over_rev:
-        raise NotImplementedError("gradgradcheck: check_fwd_over_rev is not supported yet; leave it out.")
     inputs = _tensors(inputs)
     outputs = _outputs(func, inputs)
     if grad_outputs is None:
@@ -264,4 +312,7 @@ def gradgradcheck(
         raise_exception=raise_exception,
         nondet_tol=nondet_tol,
         check_undefined_grad=check_undefined_grad,
+        check_batched_grad=check_batched_grad,
+        check_forward_ad=check_fwd_over_rev,
+        check_backward_ad=check_rev_over_rev,
     )

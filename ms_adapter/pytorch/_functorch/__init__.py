@@ -1,0 +1,1 @@
+"""The transforms behind torch.func and torch.vmap."""
