@@ -278,17 +278,6 @@ def vmap_in_place(torch):
 
 
 @case
-def vmap_of_masks(torch):
-    def f(x):
-        y = x.clone()
-        y[x > 0] = 0
-        y[x < -0.2] = x.sum()
-        return y
-
-    return numbers(torch.vmap(f)(ramp(torch, 3, 4)))
-
-
-@case
 def vmap_of_one_and_none(torch):
     return numbers([torch.vmap(torch.sin)(ramp(torch, 1, 2)), torch.vmap(torch.sin)(ramp(torch, 2, 0))])
 

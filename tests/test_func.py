@@ -88,3 +88,12 @@ def test_gradients_of_every_example_do_not_loop():
         return min(times)
 
     assert seconds(256) < 10 * seconds(4)
+
+
+def test_values_by_example_go_under_masks_by_example():
+    def f(x):
+        y = x.clone()
+        y[x < 0] = x.sum()
+        return y
+
+    assert ours.vmap(f)(ours.tensor([[1.0, -2], [-3, 5]])).tolist() == [[1.0, -1.0], [2.0, 5.0]]

@@ -41,9 +41,9 @@ def test_a_name_without_a_reason_and_a_reason_without_a_name_are_faults(
 
 def test_the_error_of_an_absent_name_gives_the_reason() -> None:
     with pytest.raises(
-        AttributeError, match="no attribute 'nested' in ms_adapter: nested tensors are not"
+        AttributeError, match="no attribute 'package' in ms_adapter: packing programs with their code is not"
     ):
-        ours.nested  # noqa: B018 - it raises
+        ours.package  # noqa: B018 - it raises
 
 
 def test_the_page_is_up_to_date() -> None:
