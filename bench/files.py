@@ -1,4 +1,4 @@
-"""python bench/files.py [--gib 1] [--repeats 3]: torch.save and torch.load against PyTorch's.
+"""python bench/files.py [--gib 1] [--repeats 4]: torch.save and torch.load against PyTorch's.
 
 Ratios of seconds; each from a process of its own, the two frameworks in turns, files in the page cache:
 "first" is what a script sees that saves or loads once, "again" the same a second time, when the allocators
@@ -84,9 +84,10 @@ def compare(kind: str, count: int, each: int, repeats: int, folder: str) -> list
     ratios = []
     for task in TASKS:
         runs: dict[str, list[list[float]]] = {framework: [] for framework in FRAMEWORKS}
-        for _ in range(repeats):
-            for framework, path in paths.items():
-                runs[framework].append(in_child(framework, task, count, each, path))
+        for turn in range(repeats):
+            # Whoever comes second gets memory that the first has just warmed up: they take turns in that too.
+            for framework in list(paths)[:: -1 if turn % 2 else 1]:
+                runs[framework].append(in_child(framework, task, count, each, paths[framework]))
         for place, when in enumerate(TIMES):
             ours, theirs = (statistics.median(r[place] for r in runs[name]) for name in FRAMEWORKS)
             figures = f"{ours * 1e3:9.1f} ms {theirs * 1e3:9.1f} ms {ours / theirs:6.2f}"
@@ -99,7 +100,7 @@ def compare(kind: str, count: int, each: int, repeats: int, folder: str) -> list
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--gib", type=float, default=1.0, help="size of each checkpoint")
-    parser.add_argument("--repeats", type=int, default=3, help="processes for each figure; the median counts")
+    parser.add_argument("--repeats", type=int, default=4, help="processes for each figure; the median counts")
     parser.add_argument("--dir", help="where the files go (default: the system's temporary folder)")
     parser.add_argument("--measure", nargs=5, metavar=("FRAMEWORK", "TASK", "COUNT", "BYTES", "PATH"))
     options = parser.parse_args()
