@@ -27,8 +27,9 @@ Tensor clone_as_laid_out(const Tensor& input) {
     if (input.size(d) > 1 && input.strides()[d] == 0) return ops::clone(input);
     reach += (input.size(d) - 1) * input.strides()[d];
   }
-  return ops::as_strided(ops::clone(ops::as_strided(input, Dims{reach}, Dims{1}, OptInt())),
-                         input.sizes(), input.strides(), int64_t{0});
+  const Tensor span = ops::as_strided(input, Dims{reach}, Dims{1}, OptInt());
+  return ops::as_strided(ops::clone(span, MemoryFormat::Contiguous), input.sizes(), input.strides(),
+                         int64_t{0});
 }
 
 // `src` written into what `view` shows of a copy of the input.
@@ -67,7 +68,8 @@ Tensor as_strided_scatter(const Tensor& input, const Tensor& src, const Dims& si
                           const Dims& stride, OptInt storage_offset) {
   // A copy of all the memory up to the input's end, so that places mean the same in it.
   const int64_t length = storage_numel(input);
-  const Tensor memory = ops::clone(ops::as_strided(input, {length}, {1}, 0));
+  const Tensor memory =
+      ops::clone(ops::as_strided(input, {length}, {1}, 0), MemoryFormat::Contiguous);
   const Tensor out = ops::as_strided(memory, input.sizes(), input.strides(), input.offset());
   Tensor place = ops::as_strided(memory, size, stride, storage_offset.value_or(input.offset()));
   check_slice("as_strided_scatter", place, src);
