@@ -56,13 +56,14 @@ DeviceKind kind_argument(PyObject* o) {
   return device.kind;
 }
 
-// _C.set_backend(device, handler, in_host_memory)
+// _C.set_backend(device, handler, in_host_memory); None as the handler takes the device away.
 PyObject* set_python_backend(PyObject*, PyObject* args) {
   return guarded([&]() -> PyObject* {
     PyObject *device, *handler;
     int in_host_memory;
     if (!PyArg_ParseTuple(args, "OOp", &device, &handler, &in_host_memory)) throw PythonError();
-    set_backend(kind_argument(device), new PythonBackend(handler));  // lives as long as the process
+    // What a handler was given to lives as long as the process: calls may be under way.
+    set_backend(kind_argument(device), handler == Py_None ? nullptr : new PythonBackend(handler));
     set_host_memory(kind_argument(device), in_host_memory != 0);
     return none();
   });

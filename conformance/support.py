@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import functools
 import json
+import subprocess
 import sys
 import types
 from collections.abc import Iterator
@@ -79,9 +80,18 @@ def merge(runs: list[Path]) -> None:
 
 
 # --- names ----------------------------------------------------------------------------------------
+@functools.cache
+def _at_start() -> frozenset[str]:
+    """PyTorch's names right after its import: other parts of it appear as they are imported."""
+    command = [sys.executable, "-c", "import torch; print(*dir(torch))"]
+    return frozenset(subprocess.run(command, capture_output=True, text=True, check=True).stdout.split())
+
+
 def _foreign(name: str, value: Any, space: str) -> bool:
     """Whether a module only shows a name because its source imports it."""
     if isinstance(value, types.ModuleType):
+        if not space and name not in _at_start():
+            return True
         return value.__name__ != ".".join(filter(None, ("torch", space, name)))
     home = getattr(value, "__module__", None)
     if isinstance(home, str) and home.partition(".")[0] in {

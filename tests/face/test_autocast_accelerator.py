@@ -107,9 +107,15 @@ def dense(sample):
     return all(t.layout == torch.strided for t in tensors([sample.input, sample.args, sample.kwargs]))
 
 
+@pytest.fixture(autouse=True)
+def accelerator():
+    _C.set_backend(DEVICE, run_on_cpu, True)
+    yield
+    _C.set_backend(DEVICE, None, False)
+
+
 @pytest.mark.slow
 def test_dtypes_of_results():
-    _C.set_backend(DEVICE, run_on_cpu, True)
     wrong, tried = [], 0
     for op in op_db:
         if torch.float32 not in op.supported_dtypes("cpu") or not exists(op, FACE):
@@ -135,7 +141,6 @@ def test_dtypes_of_results():
 
 
 def test_what_is_refused():
-    _C.set_backend(DEVICE, run_on_cpu, True)
     x = _C.on_device(face.full((2,), 0.5), DEVICE)
     with face.autocast(DEVICE), pytest.raises(RuntimeError, match="binary_cross_entropy_with_logits"):
         face.nn.functional.binary_cross_entropy(x, x)
