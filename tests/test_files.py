@@ -512,3 +512,13 @@ def test_storages_of_files_and_parts(tmp_path: pathlib.Path) -> None:
     with pytest.raises(RuntimeError, match="step"):
         own[::2]
     assert sys.getsizeof(own) > 0
+
+
+@FORMATS
+def test_conjugates_and_negatives(options: dict[str, Any]) -> None:
+    x = torch.tensor([1 + 2j, 3 - 1j])
+    negative = torch.tensor([1 + 2j, 3 - 1j]).conj().imag  # of its own: another dtype in the file
+    state = {"conj": x.conj(), "neg": negative, "leaf": x.conj().requires_grad_(), "plain": x}
+    back = face.load(saved(torch, state, **options))
+    assert {name: value.tolist() for name, value in back.items()} == {n: v.tolist() for n, v in state.items()}
+    assert back["leaf"].requires_grad and back["leaf"].is_leaf

@@ -308,3 +308,50 @@ def test_cumprod_through_zeros():
         x.cumprod(1).backward(lib.tensor(rows) + 1)
         grads.append(torch.tensor(x.grad.tolist()))
     assert torch.allclose(*grads)
+
+
+# Slopes at kinks, at infinities and at a point without one.
+EDGES = {
+    "selu": (lambda t, x: t.nn.functional.selu(x), [0.0, -0.0, 1.0, -1.0]),
+    "elu": (lambda t, x: t.nn.functional.elu(x, 2.0), [0.0, 1.0, -1.0]),
+    "logsigmoid": (lambda t, x: t.nn.functional.logsigmoid(x), [math.inf, -math.inf, 0.0]),
+    "atan2": (lambda t, x: t.atan2(x, x * 0), [0.0, 1.0]),
+    "multi_margin_loss": (
+        lambda t, x: t.nn.functional.multi_margin_loss(x[None], t.tensor([2])),
+        [0.0, 1.0, 1.0, 2.0, 0.5],
+    ),
+    "multilabel_margin_loss": (
+        lambda t, x: t.nn.functional.multilabel_margin_loss(x[None], t.tensor([[2, -1, 0]])),
+        [0.0, 1.0, 1.0],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", EDGES)
+def test_values_and_slopes_at_edges(name):
+    call, values = EDGES[name]
+    found = []
+    for lib in (torch, ours):
+        x = lib.tensor(values, requires_grad=True)
+        y = call(lib, x)
+        y.sum().backward()
+        found.append([*y.reshape(-1).tolist(), *x.grad.tolist()])
+    assert found[1] == pytest.approx(found[0], nan_ok=True)
+
+
+def test_slopes_of_elu_pass_missing_numbers_on():
+    x = ours.full((40,), math.nan, requires_grad=True)
+    ours.nn.functional.elu(x).sum().backward()
+    assert x.grad.isnan().all()
+
+
+@pytest.mark.parametrize("name", ["relu", "threshold"])
+def test_a_slope_of_steps_can_be_differentiated_again(name):
+    found = []
+    for lib in (torch, ours):
+        x = lib.tensor([1.0, -1.0], requires_grad=True)
+        y = x.relu() if name == "relu" else lib.nn.functional.threshold(x, 0.5, 2.0)
+        (slope,) = lib.autograd.grad(y.sum(), x, create_graph=True)
+        slope.sum().backward()
+        found.append([slope.requires_grad, x.grad.tolist()])
+    assert found[0] == found[1]

@@ -71,6 +71,8 @@ Tensor conv_of_size(const Tensor& input, const Tensor& weight, const Dims& sizes
 Tensor pow_backward(const Tensor& grad, const Tensor& input, const Tensor& exponent);
 Tensor pow_backward_exponent(const Tensor& grad, const Tensor& input, const Tensor& exponent,
                              const Tensor& result);
+// 1 / (x^2 + y^2), and 0 at the origin, where the angle has no slope.
+Tensor inverse_square_distance(const Tensor& x, const Tensor& y);
 // The third power, rounded where PyTorch's is: in bfloat16 each product.
 Tensor cube(const Tensor& t);
 Tensor sgn_backward(const Tensor& grad, const Tensor& input, const Tensor& sign);

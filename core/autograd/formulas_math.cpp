@@ -55,6 +55,11 @@ Tensor pow_backward_exponent(const Tensor& grad, const Tensor& input, const Tens
   return grad * ops::conj(ops::where(at_zero, number(0), result * ops::log(base)));
 }
 
+Tensor inverse_square_distance(const Tensor& x, const Tensor& y) {
+  const Tensor square = x * x + y * y;
+  return ops::where(ops::eq(square, number(0)), number(0), ops::reciprocal(square));
+}
+
 Tensor sgn_backward(const Tensor& grad, const Tensor& input, const Tensor& sign) {
   if (!is_complex(input.dtype())) return ops::zeros_like(grad);
   Tensor size = ops::abs(input);

@@ -150,8 +150,8 @@ Tensor multi_margin_loss(const Tensor& input, const Tensor& target, const Scalar
   MSA_REQUIRE(!weight.defined() || (weight.dim() == 1 && weight.numel() == classes), Runtime,
               "multi_margin_loss: expected a weight for each of ", classes, " classes.");
   const Tensor right = ops::gather(scores.input, 1, scores.target);
-  Tensor terms =
-      negative_part_cut(ops::add(ops::sub(scores.input, right), number(margin.to_double())));
+  // relu, not clamp_min: a margin that is met exactly costs nothing and pulls nothing.
+  Tensor terms = ops::relu(ops::add(ops::sub(scores.input, right), number(margin.to_double())));
   if (p.to_double() == 2) terms = ops::mul(terms, terms);
   if (weight.defined())
     terms = ops::mul(terms, ops::view(ops::index_select(weight, 0, ops::ravel(scores.target)),
@@ -172,7 +172,7 @@ Tensor multilabel_margin_loss(const Tensor& input, const Tensor& target, int64_t
                                          ops::to_dtype(listed, scores.target.dtype()));
   const Tensor wrong = equals(counts, 0);
   const Tensor right = ops::gather(scores.input, 1, labels);
-  const Tensor margins = negative_part_cut(
+  const Tensor margins = ops::relu(
       ops::add(ops::sub(ops::unsqueeze(scores.input, 1), ops::unsqueeze(right, 2)), number(1)));
   const Tensor both = ops::logical_and(ops::unsqueeze(wrong, 1), ops::unsqueeze(listed, 2));
   const Tensor losses = ops::div(ops::sum_dim(where_else_zero(both, margins), Dims{1, 2}),

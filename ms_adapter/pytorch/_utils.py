@@ -66,12 +66,34 @@ def _rebuild_tensor(storage, storage_offset, size, stride):
 def _rebuild_tensor_v2(storage, storage_offset, size, stride, requires_grad, backward_hooks, metadata=None):
     """A tensor over a typed storage, with what autograd knows of it."""
     tensor = _rebuild_tensor(storage, storage_offset, size, stride)
-    tensor.requires_grad = requires_grad
     if metadata and metadata.get("conj"):
-        tensor = tensor.conj()
+        tensor = _changed(tensor, torch.conj_physical)
     if metadata and metadata.get("neg"):
-        tensor = tensor.neg()
+        tensor = _changed(tensor, torch.neg)
+    tensor.requires_grad = requires_grad
     return tensor
+
+
+def _changed(tensor, change):
+    """``change(tensor)``, whose elements come once the storages of the file being read are filled."""
+    if _per_thread.late is None:
+        return change(tensor)
+    result = torch.empty_like(tensor)
+    _per_thread.late.append((result, tensor, change))
+    return result
+
+
+@contextlib.contextmanager
+def storages_filled_last():
+    """For files whose storages' bytes come after the pickle: values made from them follow at the end."""
+    before, _per_thread.late = _per_thread.late, []
+    try:
+        yield
+        with torch.no_grad():
+            for result, tensor, change in _per_thread.late:
+                result.copy_(change(tensor))
+    finally:
+        _per_thread.late = before
 
 
 def _rebuild_tensor_v3(
@@ -96,6 +118,7 @@ def _sparse_parts(tensor):
 
 class _PerThread(threading.local):
     unchecked = None  # sparse tensors of the file being loaded
+    late = None  # (result, tensor, change) of tensors whose storages are not filled yet
 
 
 _per_thread = _PerThread()

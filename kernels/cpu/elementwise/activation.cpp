@@ -148,20 +148,20 @@ MSA_LOOPS(elu_backward, Floats, []<class T>(const Scalar* params) {
   T scale = number<T>(params[1]);
   return [negative = number<T>(params[0]) * scale, scale, slope = number<T>(params[2])](
              V<T> grad, V<T> x) -> V<T> {
-    if (!any_negative(x)) return grad * scale;
-    return x < T(0) ? grad * slope * negative * sleef::exp(x * slope) : grad * scale;
+    if (!any_lane(~(x > T(0)))) return grad * scale;  // no lane is NaN, either
+    return x > T(0) ? grad * scale : grad * slope * negative * sleef::exp(x * slope);
   };
 })
 MSA_LOOPS(log_sigmoid, Floats, []<class T>(const Scalar*) {
   return [](V<T> x) -> V<T> {
-    V<T> size = x < T(0) ? -x : x, low = x < T(0) ? x : x - x;
+    V<T> size = x < T(0) ? -x : x, low = x < T(0) ? x : V<T>{};
     return low - sleef::log1p(sleef::exp(-size));
   };
 })
 MSA_LOOPS(log_sigmoid_backward, Floats, []<class T>(const Scalar*) {
   return [](V<T> grad, V<T> x) -> V<T> {
     V<T> below = sleef::exp(x < T(0) ? x : -x);
-    return grad * (x < T(0) ? x - x + T(1) : below) / (T(1) + below);
+    return grad * (x < T(0) ? V<T>{} + T(1) : below) / (T(1) + below);
   };
 })
 MSA_LOOPS(mish, Floats, []<class T>(const Scalar*) {

@@ -8,6 +8,7 @@ import sys
 
 import ms_adapter.pytorch as torch
 
+from .._utils import storages_filled_last
 from . import restricted
 from .options import skipping_data
 from .sources import fill_from_stream, read_exactly
@@ -78,12 +79,13 @@ class _Legacy:
         if type(version) is not int or version != _PROTOCOL_VERSION:
             raise RuntimeError(f"Invalid protocol version: {reprlib.repr(version)}")
         self._plain()  # about the system that wrote it: bytes are in little-endian order whatever it says
-        result = unpickle(self._bounded, self._left, self._persistent_load)
-        keys = self._plain()
-        if not isinstance(keys, list):
-            raise pickle.UnpicklingError("torch.load: the file lacks the list of its storages.")
-        if not skipping_data():
-            self._fill_all(keys)
+        with storages_filled_last():
+            result = unpickle(self._bounded, self._left, self._persistent_load)
+            keys = self._plain()
+            if not isinstance(keys, list):
+                raise pickle.UnpicklingError("torch.load: the file lacks the list of its storages.")
+            if not skipping_data():
+                self._fill_all(keys)
         return result
 
     def _plain(self):
