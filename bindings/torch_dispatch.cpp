@@ -74,7 +74,7 @@ thread_local ModeStack stack;
 
 class Mode final : public Layer {
  public:
-  explicit Mode(PyObject* object) : object_(Owned::borrow(object)) {}
+  explicit Mode(PyObject* object) : object_(object) {}
   PyObject* object() const { return object_.get(); }
 
   void call(LayerCall& call) override {
@@ -98,7 +98,7 @@ class Mode final : public Layer {
    private:
     size_t before_;
   };
-  Owned object_;
+  OwnedByThread object_;
 };
 
 PyObject* push_mode(PyObject*, PyObject* object) {

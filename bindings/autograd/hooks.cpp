@@ -62,8 +62,7 @@ struct NodeHook final : Hook {
 };
 
 struct PackHooks final : SavedHooks {
-  PackHooks(PyObject* pack, PyObject* unpack)
-      : pack_(Owned::borrow(pack)), unpack_(Owned::borrow(unpack)) {}
+  PackHooks(PyObject* pack, PyObject* unpack) : pack_(pack), unpack_(unpack) {}
   void* pack(const Tensor& t) override {
     Owned arg(wrap(t));
     return checked(PyObject_CallOneArg(pack_.get(), arg.get())).release();
@@ -77,7 +76,7 @@ struct PackHooks final : SavedHooks {
     return tensor_of(result.get());
   }
   void drop(void* packed) override { Py_DECREF(static_cast<PyObject*>(packed)); }
-  Owned pack_, unpack_;
+  OwnedByThread pack_, unpack_;
 };
 
 // --- module functions
