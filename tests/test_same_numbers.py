@@ -316,6 +316,9 @@ EDGES = {
     "elu": (lambda t, x: t.nn.functional.elu(x, 2.0), [0.0, 1.0, -1.0]),
     "logsigmoid": (lambda t, x: t.nn.functional.logsigmoid(x), [math.inf, -math.inf, 0.0]),
     "atan2": (lambda t, x: t.atan2(x, x * 0), [0.0, 1.0]),
+    "log1p": (lambda t, x: t.log1p(x), [3e38, 1e12, 0.5, math.inf]),
+    "asinh": (lambda t, x: t.asinh(x), [3e38, -3e38, 1e12, -0.5, math.inf]),
+    "acosh": (lambda t, x: t.acosh(x), [3e38, 1e12, 1.5, math.inf]),
     "multi_margin_loss": (
         lambda t, x: t.nn.functional.multi_margin_loss(x[None], t.tensor([2])),
         [0.0, 1.0, 1.0, 2.0, 0.5],

@@ -29,9 +29,33 @@ MSA_MATH(atan)
 MSA_MATH(sinh)
 MSA_MATH(cosh)
 MSA_MATH(tanh)
-MSA_MATH(asinh)
-MSA_MATH(acosh)
 MSA_MATH(atanh)
+
+// --- logarithms of large numbers
+// SLEEF's asinh, acosh and log1p square or add first, and overflow below the largest number. Beyond
+// this one, 1 makes no difference to them any more.
+template <class T>
+inline constexpr T kOneIsLost = sizeof(T) == 4 ? T(1e10) : T(1e20);
+template <class T>
+inline V<T> or_log_of_double(V<T> y, V<T> size, V<T> x) {
+  if (!any_lane(size > kOneIsLost<T>)) return y;
+  const V<T> far = sleef::log(size) + T(M_LN2);
+  return size > kOneIsLost<T> ? (x < T(0) ? -far : far) : y;
+}
+MSA_LOOPS(asinh, Inexact, []<class T>(const Scalar*) {
+  if constexpr (kIsComplex<T>) {
+    return [](T z) -> T { return complex::asinh(z); };
+  } else {
+    return [](V<T> x) -> V<T> { return or_log_of_double<T>(sleef::asinh(x), size_of<T>(x), x); };
+  }
+})
+MSA_LOOPS(acosh, Inexact, []<class T>(const Scalar*) {
+  if constexpr (kIsComplex<T>) {
+    return [](T z) -> T { return complex::acosh(z); };
+  } else {
+    return [](V<T> x) -> V<T> { return or_log_of_double<T>(sleef::acosh(x), x, x); };
+  }
+})
 
 // --- functions that complex numbers reach another way
 // ----------------------------------------------
@@ -66,7 +90,10 @@ MSA_LOOPS(log1p, Inexact, []<class T>(const Scalar*) {
   if constexpr (kIsComplex<T>) {
     return [](T z) -> T { return complex_log1p(z); };
   } else {
-    return [](V<T> x) -> V<T> { return sleef::log1p(x); };
+    return [](V<T> x) -> V<T> {
+      const V<T> y = sleef::log1p(x);
+      return any_lane(x > kOneIsLost<T>) ? (x > kOneIsLost<T> ? sleef::log(x) : y) : y;
+    };
   }
 })
 MSA_LOOPS(expm1, Inexact, []<class T>(const Scalar*) {
