@@ -20,7 +20,7 @@ ONLY_FOR = {"dtype": {"elementwise", "view"}, "loops": {"elementwise"}, "exact_o
 LISTS = ("forms", "namespace", "alias", "results", "save", "ms", "out", "refuses")
 WORDS = {"kind": KINDS, "out": {"exact", "cast", "apart"},
          "forms": {"method", "inplace", "out", "no_function", "inplace_function", "numbers"},
-         "refuses": {"bool", "complex"}, "inplace": {"direct"},
+         "refuses": {"bool", "complex", "negative"}, "inplace": {"direct"},
          "sparse": {"values", "linear", "function", "inplace", "function, inplace"},
          "batch": {"elementwise", "dims", "shared_index", "leading", "fold", "parts", "parts, random", "own", "widen", "loop"}}
 DTYPE_RULES = {"promote": "Promote", "promote_float": "PromoteFloat", "compare": "Compare", "to_real": "ToReal",

@@ -419,4 +419,30 @@ x=torch.tensor([3.,1.,3.,1.],requires_grad=True) ;; x.median().backward() ;; x.g
 x=torch.arange(4.,requires_grad=True) ;; torch.nn.functional.pad(x[None],(2,-1)).sum().backward() ;; x.grad
 torch.stft(torch.ones(16, dtype=torch.float16), 4, return_complex=True)
 torch.stft(torch.ones(16, dtype=torch.bfloat16), 4, return_complex=True)
+int(torch.ones(2))
+float(torch.ones(2))
+complex(torch.ones(2))
+int(torch.ones(0))
+torch.zeros(2).copy_(3), torch.zeros(2).copy_(True), torch.zeros(2,dtype=torch.int64).copy_(2.5)
+torch.zeros(2).copy_('a')
+torch.isclose(torch.tensor([True,False]),torch.tensor([True,True])), torch.allclose(torch.tensor([True]),torch.tensor([True]))
+torch.isclose(torch.tensor([True,False]),torch.tensor([True,True]),rtol=0,atol=1)
+torch.isclose(torch.tensor([True]),torch.tensor([1]))
+torch.empty(0).argmax()
+torch.empty(0).argmin()
+torch.empty(0,2).argmax(0)
+torch.tensor(2**63)
+torch.tensor(-2**63-1)
+torch.tensor([2**63,1.]), torch.tensor(2**63,dtype=torch.float32)
+torch.bincount(torch.ones(2))
+torch.bincount(torch.tensor([True]))
+torch.bincount(torch.ones(2,2,dtype=torch.int64))
+torch.tensor([2])**-1
+torch.tensor([2]).pow(-1)
+torch.tensor([2]).pow_(-1)
+torch.tensor([True])**-1
+torch.tensor([2],dtype=torch.uint8)**-2
+torch.tensor([2])**torch.tensor(-1), torch.tensor([2])**-1., torch.tensor([2.])**-1, 2**torch.tensor([-1])
+p=torch.nn.Parameter(torch.ones(2,2)) ;; p.grad=torch.ones(2,2) ;; torch.optim.Muon([p],lr=torch.tensor([.02])).step() ;; torch.round(p.detach()*100)
+p=torch.ones(2,requires_grad=True) ;; torch.optim.LBFGS([p],lr=torch.tensor([.02])).step(lambda: [setattr(p,'grad',2*p.detach()),(p*p).sum()][1]) ;; torch.round(p.detach()*1e3)
 """

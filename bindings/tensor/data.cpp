@@ -6,6 +6,7 @@
 
 #include "bindings/convert.h"
 #include "bindings/native_function.h"
+#include "bindings/tensor/methods.h"
 #include "bindings/tensor/numpy.h"
 #include "bindings/tensor/tensor.h"
 #include "bindings/types/types.h"
@@ -98,6 +99,18 @@ DType infer_dtype(PyObject* data) {
 // --- filling
 // ---------------------------------------------------------------------------------------------
 
+// An int beyond 64 bits: dtypes that round take it as a float.
+bool large_int(PyObject* o, DType dtype, Scalar& out) {
+  int overflow = 0;
+  if (PyLong_Check(o)) PyLong_AsLongLongAndOverflow(o, &overflow);
+  if (!overflow) return false;
+  MSA_REQUIRE(is_inexact(dtype), Value, "Overflow when unpacking long long: ", dtype,
+              " cannot hold an int of more than 64 bits; give a floating dtype");
+  out = Scalar(PyLong_AsDouble(o));
+  if (PyErr_Occurred()) throw PythonError();
+  return true;
+}
+
 Scalar leaf_value(PyObject* o, DType dtype) {
   Scalar v;
   if (PyLong_CheckExact(o) && dtype == DType::U64) {
@@ -105,9 +118,9 @@ Scalar leaf_value(PyObject* o, DType dtype) {
     if (u == ~0ull && PyErr_Occurred()) throw PythonError();
     return Scalar(static_cast<int64_t>(u));
   }
+  if (large_int(o, dtype, v)) return v;
   if (is_tensor(o)) {
-    MSA_REQUIRE(tensor_of(o).numel() == 1, Value,
-                "only one element tensors can be converted to Python scalars");
+    require_one_element(tensor_of(o));
     v = item(tensor_of(o));
   } else if (!to_scalar(o, v)) {
     Owned number(is_floating(dtype) ? PyNumber_Float(o) : PyNumber_Index(o));

@@ -17,6 +17,9 @@ extern PyNumberMethods tensor_number;
 extern PyMappingMethods tensor_mapping;
 PyObject* compare_tensors(PyObject* a, PyObject* b, int op);
 
+// What int(), float() and complex() take: ValueError for any other number of elements.
+void require_one_element(const Tensor& t);
+
 // torch.Tensor(...), the old constructor: sizes, a sequence, or nothing.
 PyObject* legacy_new(PyTypeObject* type, PyObject* args, PyObject* kwargs);
 

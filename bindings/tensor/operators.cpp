@@ -155,6 +155,7 @@ int truth(PyObject* self) {
 
 PyObject* to_python_int(PyObject* self) {
   return guarded([&] {
+    require_one_element(tensor_of(self));
     Owned number = checked(item_object(tensor_of(self)));
     return PyNumber_Long(number.get());
   });
@@ -171,6 +172,7 @@ void require_real(const char* what, const Tensor& t) {
 
 PyObject* to_python_float(PyObject* self) {
   return guarded([&] {
+    require_one_element(tensor_of(self));
     require_real("float", tensor_of(self));
     Owned number = checked(item_object(tensor_of(self)));
     return PyNumber_Float(number.get());

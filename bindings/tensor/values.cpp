@@ -5,6 +5,12 @@
 
 namespace msa::py {
 
+void require_one_element(const Tensor& t) {
+  MSA_REQUIRE(t.numel() == 1, Value,
+              "only one element tensors can be converted to Python scalars, this one has ",
+              t.numel());
+}
+
 namespace {
 
 PyObject* item_method(PyObject* self, const Arguments& given) {
@@ -29,6 +35,7 @@ PyObject* tolist(PyObject* self, const Arguments& given) {
 
 PyObject* to_python_complex(PyObject* self, const Arguments& given) {
   take_no_arguments("__complex__", given);
+  require_one_element(tensor_of(self));
   c128 v = item(tensor_of(self)).to_complex();
   return PyComplex_FromDoubles(v.real(), v.imag());
 }

@@ -321,7 +321,7 @@ Tensor isin(const Tensor& elements, const Tensor& test_elements, bool, bool inve
 
 Tensor bincount(const Tensor& input, const Tensor& weights, int64_t minlength) {
   MSA_REQUIRE(minlength >= 0, Runtime, "minlength should be >= 0");
-  MSA_REQUIRE(is_integral(input.dtype()) && input.dtype() != DType::Bool, Runtime,
+  MSA_REQUIRE(is_integral(input.dtype()) && input.dtype() != DType::Bool, NotImplemented,
               "bincount only supports 1-d non-negative integral inputs, got ", input.dtype());
   bool fits = input.dim() == 1 && (input.numel() == 0 || value_of(ops::min(input)).to_int() >= 0);
   MSA_REQUIRE(fits, Runtime, "bincount only supports 1-d non-negative integral inputs.");

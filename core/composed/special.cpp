@@ -107,7 +107,8 @@ Tensor isclose(const Tensor& input, const Tensor& other, double rtol, double ato
   if (rtol == 0 && atol == 0) return close;
   Tensor reference = inexact(other);
   Tensor allowed = ops::add(ops::abs(ops::mul(reference, number(rtol))), number(atol));
-  Tensor apart = ops::abs(ops::sub(input, reference));
+  // Both sides as floats: sub refuses bool tensors, which are compared as 0 and 1.
+  Tensor apart = ops::abs(ops::sub(inexact(input), reference));
   return ops::logical_or(close, ops::logical_and(ops::isfinite(apart), ops::le(apart, allowed)));
 }
 

@@ -49,6 +49,13 @@ DType result_dtype(DTypeRule rule, DType computed) {
     MSA_REQUIRE(!(op.refuses & kRefusesComplex) || !is_complex(t->dtype()), Runtime, op.name,
                 ": not for complex tensors (", t->dtype(), "); take .real, .imag or .abs() first");
   }
+  if (!(op.refuses & kRefusesNegative) || !inputs[1]->impl()->wrapped_number) return;
+  // A tensor's elements are not looked at: only a number is known without reading memory.
+  if (!is_integral(inputs[0]->dtype()) || !is_integral(inputs[1]->dtype())) return;
+  const Scalar number = load_scalar(inputs[1]->dtype(), inputs[1]->data());
+  MSA_REQUIRE(number.to_int() >= 0, Runtime, op.name,
+              ": Integers to negative integer powers are not allowed. The exponent is ", number,
+              " and the input ", inputs[0]->dtype(), "; convert it with .to() first");
 }
 
 [[gnu::cold, gnu::noinline]] void check_number(const ElementwiseOp& op, const Scalar& number,

@@ -27,7 +27,8 @@ enum class DTypeRule : uint8_t {
   Float,         // like PromoteFloat but complex is refused
 };
 
-enum : uint8_t { kRefusesBool = 1, kRefusesComplex = 2 };
+// kRefusesNegative: a negative int as the second input, where the first holds integers.
+enum : uint8_t { kRefusesBool = 1, kRefusesComplex = 2, kRefusesNegative = 4 };
 
 struct ElementwiseOp {
   const char* name;

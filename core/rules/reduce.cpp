@@ -135,6 +135,9 @@ OutSpec arg_extreme(const Tensor& input, OptInt dim, bool keepdim) {
               "argmax, argmin: bool and complex elements have no order here, got ", input.dtype(),
               "; convert with .to() first");
   OptDims dims = dim ? OptDims(Dims{*dim}) : OptDims();
+  MSA_REQUIRE(dim || input.numel() != 0, Index,
+              "argmax, argmin: Expected reduction dim to be specified for input.numel() == 0; give "
+              "dim=, one whose size is not 0");
   check_not_empty("argmax, argmin", input, dims);
   return {reduced_sizes(input.sizes(), reduced_dims("argmax, argmin", dims, input.dim()), keepdim),
           DType::I64};

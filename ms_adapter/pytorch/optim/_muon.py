@@ -5,7 +5,7 @@ import math
 import ms_adapter.pytorch as torch
 
 from ._stepping import Stepping, options_of, zeros_of
-from .optimizer import check_option
+from .optimizer import _to_scalar, check_option
 
 __all__ = ["Muon"]
 
@@ -58,7 +58,7 @@ class Muon(Stepping):
         buffer = state["momentum_buffer"].lerp_(grad, 1 - group["momentum"])
         update = grad.lerp(buffer, group["momentum"]) if group["nesterov"] else buffer
         update = _orthogonal(update, group["ns_coefficients"], group["ns_steps"], group["eps"])
-        lr = group["lr"]
+        lr = _to_scalar(group["lr"])
         param.mul_(1 - lr * group["weight_decay"])
         param.add_(update, alpha=-lr * _shape_factor(group["adjust_lr_fn"], *param.shape))
 

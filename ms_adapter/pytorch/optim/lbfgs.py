@@ -3,7 +3,7 @@
 import ms_adapter.pytorch as torch
 
 from ._strong_wolfe import Point, strong_wolfe
-from .optimizer import Optimizer, check_option
+from .optimizer import Optimizer, _to_scalar, check_option
 
 __all__ = ["LBFGS"]
 
@@ -97,7 +97,7 @@ class LBFGS(Optimizer):
             state["n_iter"] += 1
             direction = self._direction(state, grad, group["history_size"])
             state["prev_flat_grad"], state["prev_loss"] = grad.clone(), loss
-            step = group["lr"]
+            step = _to_scalar(group["lr"])
             if state["n_iter"] == 1:
                 step = min(1.0, 1.0 / grad.abs().sum()) * step
             state["t"], slope = step, grad.dot(direction)
