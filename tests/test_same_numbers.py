@@ -278,6 +278,35 @@ def test_results_of_other_types(call):
     assert torch.allclose(torch.tensor(got.tolist()), torch.tensor(want.tolist()))
 
 
+# Near the ends of a type's range, and around NaN.
+EXTREMES = [
+    *(f"t.tensor([[1e20, -1e20, 3e19]] * 3).{f}({d})" for f in ("std", "var") for d in ("0", "1", "")),
+    "t.tensor([[1e18, -1e18, 3e17]] * 40).T.contiguous().var(0)",
+    "t.tensor([1e-30, 3e-30, -2e-30]).std()",
+    "t.stack(t.std_mean(t.tensor([3e38, 1e38, 2e38, -1e38])))",
+    "t.stack(t.var_mean(t.tensor([[1e19, 2e19, 0], [0, 1, 2]]), 1))",
+    "t.tensor([3e38, 1e38, 5e37, 1.0, -0.5, math.inf, math.nan]).log1p()",
+    "t.tensor([1e308, 1e300], dtype=t.float64).log1p()",
+    *(
+        f"t.tensor([{x}, 1e18, 3.0, math.inf, math.nan] * 5, dtype=t.{d}).{f}()"
+        for x, d in (("3e38, 2e19", "float32"), ("1e308, 1e160", "float64"), ("3e38, 2e19", "bfloat16"))
+        for f in ("asinh", "acosh")
+    ),
+    "t.tensor([-3e38, -2e19, -1.0]).asinh()",
+    *(
+        f"t.stack([v.double() for v in t.tensor([{x}]).mode()])".replace("nan", "math.nan")
+        for x in ("nan, 1.", "1., nan", "nan, nan, 1., 1.", "3., nan, 1.", "nan, 4, 5", "4, 5, nan, 4, 5")
+    ),
+    "t.tensor([1.1, -2.3, 65504]).half().histc(4)",
+]
+
+
+@pytest.mark.parametrize("call", EXTREMES)
+def test_results_at_the_ends_of_ranges(call):
+    want, got = (eval(call, {"t": lib, "math": math}).double() for lib in (torch, ours))
+    assert torch.allclose(torch.tensor(got.tolist()), want.float(), rtol=1e-6, equal_nan=True, atol=0)
+
+
 LAYOUTS = {
     "images": lambda t, x, w: t.nn.functional.conv2d(x.to(memory_format=t.channels_last), w),
     "weights": lambda t, x, w: t.nn.functional.conv2d(x, w.to(memory_format=t.channels_last)),

@@ -233,16 +233,51 @@ void kth_lines(const void* from, void* values, int64_t* indices, const Job& job,
   });
 }
 
+template <class T>
+constexpr bool is_nan(T v) {
+  if constexpr (std::is_integral_v<T>) {
+    return false;
+  } else {
+    return static_cast<double>(v) != static_cast<double>(v);
+  }
+}
+
+// A short line in the order in which PyTorch looks for the mode: by `<`, under which NaN is neither
+// before nor after anything, so that the insertion sort stops at it.
+template <class T>
+void sort_around_nan(const T* in, Item<Key<T>>* items, int64_t n) {
+  const auto less = [in](const Item<Key<T>>& a, const Item<Key<T>>& b) {
+    return a.key < b.key && !is_nan(in[a.index]) && !is_nan(in[b.index]);
+  };
+  for (int64_t i = 1; i < n; ++i) {
+    const Item<Key<T>> v = items[i];
+    int64_t j = i;
+    if (less(v, items[0])) {
+      for (; j > 0; --j) items[j] = items[j - 1];
+    } else {
+      for (; less(v, items[j - 1]); --j) items[j] = items[j - 1];
+    }
+    items[j] = v;
+  }
+}
+
 // Of equal elements, side by side once sorted, the longest run; of equal runs the first, its last
-// element.
+// element. NaN equals nothing. Longer lines with NaN are sorted with it last: what std::sort makes
+// of them by `<` is undefined.
 template <class T>
 void mode_lines(const void* from, void* values, int64_t* indices, const Job& job, int64_t begin,
                 int64_t end) {
   each_line<T>(from, job, begin, end, [&](const T* in, int64_t line, Item<Key<T>>* room) {
-    const auto* items = sorted(in, job, room, room + job.n);
+    const Item<Key<T>>* items = room;
+    if (job.n <= 16 && std::any_of(in, in + job.n, is_nan<T>)) {
+      fill_items(in, job, room);
+      sort_around_nan(in, room, job.n);
+    } else {
+      items = sorted(in, job, room, room + job.n);
+    }
     int64_t longest = 0, run = 0, last = 0;
     for (int64_t i = 0; i < job.n; ++i) {
-      run = i > 0 && items[i].key == items[i - 1].key ? run + 1 : 1;
+      run = i > 0 && items[i].key == items[i - 1].key && !is_nan(in[items[i].index]) ? run + 1 : 1;
       if (run > longest) longest = run, last = i;
     }
     write_line(in, items + last, 1, values, indices, line);

@@ -1,5 +1,6 @@
 // Counting elements in bins: each thread counts its share, then the counts are added up.
 #include <algorithm>
+#include <cmath>
 #include <mutex>
 
 #include "core/base/lock.h"
@@ -92,7 +93,8 @@ void _histc(const Tensor& input, int64_t bins, double low, double high, Tensor& 
       count_bins<T>(in, Tensor(), to, [&](T x) -> int64_t {
         if (!(x >= first && x <= last)) return -1;
         const T at = step(step(step(x - first) * count) / width);
-        return std::min(static_cast<int64_t>(at), bins - 1);
+        // What overflows has no place of its own; PyTorch counts it in the first bin.
+        return std::isfinite(at) ? std::min(static_cast<int64_t>(at), bins - 1) : 0;
       });
     });
   });

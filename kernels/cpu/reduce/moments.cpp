@@ -48,6 +48,27 @@ inline Moments from_deviations(T center, double n, double sum, double squares) {
   return {n, static_cast<double>(center) + sum / n, squares - sum * sum / n};
 }
 
+// Whether squares of T added up without leaving its range: a sum that is lost, or so small that
+// terms of it may be, has to be formed again in double.
+template <class T>
+inline bool in_range(T squares) {
+  return !std::is_same_v<T, float> || (squares > T(1e-30) && squares < T(1e38));
+}
+
+// The same of n elements, in double.
+template <class T>
+inline Moments wide_moments(const char* in, int64_t step, int64_t n) {
+  double total = 0, sum = 0, squares = 0;
+  for (int64_t i = 0; i < n; ++i) total += *reinterpret_cast<const T*>(in + i * step);
+  const double center = total / static_cast<double>(n);
+  for (int64_t i = 0; i < n; ++i) {
+    const double apart = *reinterpret_cast<const T*>(in + i * step) - center;
+    sum += apart;
+    squares += apart * apart;
+  }
+  return from_deviations(center, static_cast<double>(n), sum, squares);
+}
+
 enum class Result { Var, Std, VarMean, StdMean };
 
 template <class T, Result Kind>
@@ -66,14 +87,17 @@ struct MomentFold {
       T sum = fold_run<T, Deviation<T>, Plus>(block, step, length, Deviation<T>{center});
       T squares =
           fold_run<T, SquaredDeviation<T>, Plus>(block, step, length, SquaredDeviation<T>{center});
-      acc.join(from_deviations(center, static_cast<double>(length), sum, squares));
+      acc.join(in_range(squares)
+                   ? from_deviations(center, static_cast<double>(length), sum, squares)
+                   : wide_moments<T>(block, step, length));
     }
   }
   static void take_rows(Moments* acc, const Slab& s) {
     T center[kReduceBlock], sum[kReduceBlock], squares[kReduceBlock];
     for (int64_t j = 0; j < s.n; j += kFoldRows) {
       int64_t rows = s.n - j < kFoldRows ? s.n - j : kFoldRows;
-      const char* in = s.in + j * s.step;
+      const char* const first = s.in + j * s.step;
+      const char* in = first;
       fold_rows<T, Same, Plus>(center, in, s.output_step, s.outputs, s.step, rows, Same{});
       for (int64_t c = 0; c < s.outputs; ++c) {
         center[c] /= static_cast<T>(rows);
@@ -86,7 +110,9 @@ struct MomentFold {
           squares[c] += apart * apart;
         }
       for (int64_t c = 0; c < s.outputs; ++c)
-        acc[c].join(from_deviations(center[c], static_cast<double>(rows), sum[c], squares[c]));
+        acc[c].join(in_range(squares[c])
+                        ? from_deviations(center[c], static_cast<double>(rows), sum[c], squares[c])
+                        : wide_moments<T>(first + c * s.output_step, s.step, rows));
     }
   }
   static void take(void* acc_bytes, const Slab& s, const Scalar*) {
