@@ -55,9 +55,13 @@ inline bool in_range(T squares) {
   return !std::is_same_v<T, float> || (squares > T(1e-30) && squares < T(1e38));
 }
 
-// The same of n elements, in double.
+// The same of n elements, in double, or of equal ones at once: padding and dead units are common.
 template <class T>
 inline Moments wide_moments(const char* in, int64_t step, int64_t n) {
+  const T first = *reinterpret_cast<const T*>(in);
+  int64_t equal = 1;
+  while (equal < n && *reinterpret_cast<const T*>(in + equal * step) == first) ++equal;
+  if (equal == n) return {static_cast<double>(n), static_cast<double>(first), 0};
   double total = 0, sum = 0, squares = 0;
   for (int64_t i = 0; i < n; ++i) total += *reinterpret_cast<const T*>(in + i * step);
   const double center = total / static_cast<double>(n);
