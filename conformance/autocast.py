@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import torch
 from torch.testing._internal.common_methods_invocations import op_db
 
 from .compare import Record, describe, error_text, tensors
 from .face import Face, Missing
-from .ops import SEED, category, exists, full_name, invoke, pick
+from .ops import category, full_name, invoke, pick, prepare
 
 LOWER = ("bfloat16", "float16")
 GIVEN = ("float32", "bfloat16", "float16")  # what the inputs are before
@@ -57,22 +55,14 @@ def converted(sample: Any, dtype: torch.dtype) -> Any:
 
 
 def run(name: str, oracle: Face, face: Face, rec: Record, opts: Any) -> None:
-    base, _, given = name.rpartition("@")
-    op = next(o for o in op_db if full_name(o) == base)
-    rec.data["exists"] = exists(op, face)
-    for seed in (torch.manual_seed, random.seed, np.random.seed):
-        seed(SEED)
-    reference = oracle.adopt(op.op)
-    try:
-        fn = face.adopt(op.op)
-    except Missing:
-        rec.data["exists"] = False
-    if not rec.data["exists"]:
+    ready = prepare(name, oracle, face, rec)
+    if ready is None:
         return
+    op, dtype, reference, fn = ready
     samples = pick(
         op.sample_inputs("cpu", torch.float32, requires_grad=op.supports_autograd), opts.max_samples
     )
-    for index, sample in enumerate(converted(s, getattr(torch, given)) for s in samples):
+    for index, sample in enumerate(converted(s, dtype) for s in samples):
         for lower in LOWER:
             rec.at(lower, index)
             process = sample.output_process_fn_grad

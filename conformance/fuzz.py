@@ -10,14 +10,12 @@ import zlib
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import torch
-from torch.testing._internal.common_methods_invocations import op_db
 
 from .compare import NEAR, Comparer, Record, describe, error_text
 from .exact import as_good, doubled
-from .face import Face, Missing
-from .ops import GAUGE, SEED, UNDEFINED, exists, floor_of, full_name, invoke, listing, pick
+from .face import Face
+from .ops import GAUGE, UNDEFINED, floor_of, invoke, listing, pick, prepare
 
 __all__ = ["listing", "run"]
 
@@ -111,22 +109,12 @@ def bent(sample: Any, rng: random.Random) -> Any:
 
 
 def run(name: str, oracle: Face, face: Face, rec: Record, opts: Any) -> None:
-    base, _, dtype_name = name.rpartition("@")
-    op = next(o for o in op_db if full_name(o) == base)
-    rec.data["exists"] = exists(op, face)
-    if dtype_name == "none" or op.name.startswith("jiterator"):
-        rec.data["skip"] = "no dtype on CPU"
-    rec.data["skip"] = rec.data["skip"] or ORACLE_CRASHES.get(op.name)
-    if rec.data["skip"] or not rec.data["exists"]:
+    ready = prepare(name, oracle, face, rec)
+    if ready is None:
         return
-    dtype = getattr(torch, dtype_name)
-    for seed in (torch.manual_seed, random.seed, np.random.seed):
-        seed(SEED)
-    reference = oracle.adopt(op.op)
-    try:
-        fn = face.adopt(op.op)
-    except Missing:
-        rec.data["exists"] = False
+    op, dtype, reference, fn = ready
+    if op.name in ORACLE_CRASHES:
+        rec.data["skip"] = ORACLE_CRASHES[op.name]
         return
     compare = Comparer(face, floor_of(op, dtype), opts.tol_scale)
     values = not op.name.split(".")[-1].startswith(UNDEFINED)

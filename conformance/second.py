@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import torch
 from torch.testing._internal.common_methods_invocations import op_db
 
 from .compare import Comparer, Record, describe, error_text, tensors
-from .face import Face, Missing
-from .ops import SEED, category, exists, floor_of, full_name, invoke, pick
+from .face import Face
+from .ops import SEED, category, floor_of, full_name, invoke, pick, prepare
 
 
 def listing(dtypes: list[str] | None) -> list[tuple[str, str]]:
@@ -73,18 +71,10 @@ def second(
 
 
 def run(name: str, oracle: Face, face: Face, rec: Record, opts: Any) -> None:
-    base, _, dtype_name = name.rpartition("@")
-    op, dtype = next(o for o in op_db if full_name(o) == base), getattr(torch, dtype_name)
-    rec.data["exists"] = exists(op, face)
-    for seed in (torch.manual_seed, random.seed, np.random.seed):
-        seed(SEED)
-    reference = oracle.adopt(op.op)
-    try:
-        fn = face.adopt(op.op)
-    except Missing:
-        rec.data["exists"] = False
-    if not rec.data["exists"]:
+    ready = prepare(name, oracle, face, rec)
+    if ready is None:
         return
+    op, dtype, reference, fn = ready
     compare = Comparer(face, floor_of(op, dtype), opts.tol_scale)
     for index, sample in enumerate(
         pick(op.sample_inputs("cpu", dtype, requires_grad=True), opts.max_samples)

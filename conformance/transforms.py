@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import functools
-import random
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import torch
 from torch.testing._internal.common_methods_invocations import op_db
 from torch.utils import _pytree as pytree
 
 from .compare import Comparer, Record, describe, error_text, tensors
 from .exact import as_good, doubled
-from .face import Face, Missing
-from .ops import GAUGE, SEED, UNDEFINED, category, exists, floor_of, full_name, pick
+from .face import Face
+from .ops import GAUGE, SEED, UNDEFINED, category, floor_of, full_name, pick, prepare
 from .second import noise
 
 BATCH = 3
@@ -55,20 +53,6 @@ class Call:
             return self.process(self.fn(first, *args, **kwargs))
 
         return run
-
-
-def prepare(name: str, oracle: Face, face: Face, rec: Record) -> tuple[Any, ...] | None:
-    """(operator, dtype, the oracle's and the face's callables), or None where the face lacks it."""
-    base, _, dtype_name = name.rpartition("@")
-    op, dtype = next(o for o in op_db if full_name(o) == base), getattr(torch, dtype_name)
-    rec.data["exists"] = exists(op, face)
-    for seed in (torch.manual_seed, random.seed, np.random.seed):
-        seed(SEED)
-    try:
-        fn = face.adopt(op.op)
-    except Missing:
-        rec.data["exists"] = False
-    return (op, dtype, oracle.adopt(op.op), fn) if rec.data["exists"] else None
 
 
 class VmapSuite:
@@ -129,9 +113,7 @@ def batched(t: torch.Tensor, dim: int | None) -> torch.Tensor:
     return torch.stack([e.to(t.dtype) for e in examples], dim)
 
 
-def answers(
-    oracle: Face, call: Call, given: list[torch.Tensor], dims: tuple[int | None, ...]
-) -> list[Any]:
+def answers(oracle: Face, call: Call, given: list[torch.Tensor], dims: tuple[int | None, ...]) -> list[Any]:
     """What PyTorch gives example by example, and under its vmap (they differ where strides count).
 
     Nothing where its vmap does not support the call.
@@ -185,9 +167,7 @@ class JvpSuite:
                 ours = Call(functools.partial(face.adopt(wrap), fn), sample, face.adopt(process))
                 got = push(face, ours, tangents)
                 pairs = enumerate(zip(want, got, strict=True))
-                fault, near = compare.gradients(
-                    (f"output {i}", w, g) for i, (w, g) in pairs if w is not None
-                )
+                fault, near = compare.gradients((f"output {i}", w, g) for i, (w, g) in pairs if w is not None)
                 rec.judge("jvp", fault, info if fault else None, near)
             except Exception as err:
                 rec.add("jvp", "fail", error_text(err), info)

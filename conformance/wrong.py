@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import random
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import numpy as np
 import torch
-from torch.testing._internal.common_methods_invocations import op_db
 
 from .compare import Comparer, Record, describe, error_text, tensors
 from .face import Face, Missing
-from .ops import SEED, UNDEFINED, exists, floor_of, full_name, listing
+from .ops import SEED, UNDEFINED, entry, floor_of, listing
 
 __all__ = ["listing", "run", "spoilt"]
 
@@ -140,18 +137,9 @@ def judge(face: Face, compare: Comparer, theirs: Any, mine: Any, values: bool) -
 
 def run(name: str, oracle: Face, face: Face, rec: Record, opts: Any) -> None:
     """Spoil the first sample of one operator in all ways."""
-    base, _, dtype_name = name.rpartition("@")
-    op = next(o for o in op_db if full_name(o) == base)
-    rec.data["exists"] = exists(op, face)
-    if dtype_name == "none" or op.name.startswith("jiterator"):
-        rec.data["skip"] = "no dtype on CPU" if dtype_name == "none" else "CUDA only"
-        return
-    if not rec.data["exists"]:
-        return
-    for seed in (torch.manual_seed, random.seed, np.random.seed):
-        seed(SEED)
-    dtype = getattr(torch, dtype_name)
-    Spoiler(op, dtype, oracle, face, rec).run()
+    op, dtype = entry(name, face, rec)
+    if dtype is not None and rec.data["exists"]:
+        Spoiler(op, dtype, oracle, face, rec).run()
 
 
 class Spoiler:
@@ -167,7 +155,7 @@ class Spoiler:
         """The sample with most arguments among the first; empty tensors are no good."""
         first = [s for _, s in zip(range(12), samples)]
         solid = [s for s in first if all(t.numel() for t in tensors([s.input, s.args, s.kwargs]))]
-        return max(solid or first, key=lambda s: (len(s.args) + len(s.kwargs)))
+        return max(solid or first, key=lambda s: len(s.args) + len(s.kwargs))
 
     def run(self) -> None:
         sample, reference = self.sample, self.oracle.adopt(self.op.op)
