@@ -3,6 +3,7 @@
 #include "bindings/autograd/autograd.h"
 #include "bindings/backend.h"
 #include "bindings/call.h"
+#include "bindings/compare.h"
 #include "bindings/custom.h"
 #include "bindings/defaults.h"
 #include "bindings/errors.h"
@@ -110,6 +111,7 @@ PyObject* make_module() {
   init_storage(m);
   init_shared_memory(m);
   init_files(m);
+  init_compare(m);
   init_data();
   init_make();
   init_numpy();

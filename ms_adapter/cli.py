@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import importlib
 import sys
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import ms_adapter
 
 
 class Command(NamedTuple):
-    """A subcommand: the function that takes its arguments and returns the exit code; its line of help."""
+    """A subcommand: where the function is that takes its arguments and returns the exit code; its line of
+    help. `ms_adapter.tools` has those with tables and `--json`: a `Tool` each, whose `main` stands here."""
 
     module: str
     function: str
@@ -19,7 +21,17 @@ class Command(NamedTuple):
 
 COMMANDS = {
     "run": Command("ms_adapter.run", "main", "run a PyTorch script: `import torch` means ms_adapter"),
+    "compare": Command("ms_adapter.tools.comparison.command", "TOOL.main", "compare tensors, files and folders"),
+    "completion": Command("ms_adapter.tools.completion", "TOOL.main", "print a shell's completion script"),
 }
+
+
+def load(command: Command) -> Callable[[list[str]], int]:
+    """The function of a subcommand, whose module is imported only now."""
+    found: Any = importlib.import_module(command.module)
+    for part in command.function.split("."):
+        found = getattr(found, part)
+    return found
 
 
 def usage() -> str:
@@ -45,4 +57,4 @@ def main(argv: list[str] | None = None) -> int:
     if command is None:
         print(f"ms-adapter: unknown command {name!r}\n\n{usage()}", end="", file=sys.stderr)
         return 2
-    return getattr(importlib.import_module(command.module), command.function)(args)
+    return load(command)(args)

@@ -28,7 +28,7 @@ def load(path, map_location=None):
         map_location = map_location.decode("ascii")
     with open(path, "rb") as file:
         source = open_source(file)
-        header, start = _header(source)
+        header, start = read_header(source)
         tensors = {name: _tensor(source, start, name, entry) for name, entry in header.items()}
     if map_location is not None:
         tensors = {name: tensor.to(map_location) for name, tensor in tensors.items()}
@@ -39,7 +39,7 @@ def _damaged(what):
     return RuntimeError(f"torch.load: the safetensors file is damaged: {what}.")
 
 
-def _header(source):
+def read_header(source):
     """The entries by name, checked to cover the rest of the file exactly, and where that begins."""
     if source.size < 8:
         raise _damaged(f"it has {source.size} bytes")
