@@ -7,6 +7,7 @@
 #   make sanitize      ASan+UBSan tests           make lint          clang-format, ruff, mypy
 #   make test-mindspore   the device "mindspore", with MindSpore in an environment of its own
 #   make ecosystem     libraries of others under us and under PyTorch, in an environment of its own (long)
+#   make own-tests     the libraries' own tests under us and under PyTorch; ARGS="--only einops" (long)
 #   make reference     writes docs/operators.md anew from the registry
 #   make support       writes docs/support.md anew; RUNS="a.json b.json" takes in new conformance runs first
 VENV ?= .venv
@@ -19,7 +20,7 @@ STAMPS := $(VENV)/.stamps
 PIP := $(PY) -m pip install -q --disable-pip-version-check
 export PATH := $(abspath $(VENV)/bin):$(PATH)
 
-.PHONY: demo demo-compare test test-mindspore ecosystem conformance bench bench-ops bench-files dev sanitize \
+.PHONY: demo demo-compare test test-mindspore ecosystem own-tests conformance bench bench-ops bench-files dev sanitize \
 	sanitize-fuzz fuzz-files sanitize-files lint reference support package clean
 .DELETE_ON_ERROR:
 
@@ -36,8 +37,10 @@ test: package $(STAMPS)/test
 test-mindspore: package $(MINDSPORE_VENV)/.stamp
 	PYTHONPATH=. $(MINDSPORE_VENV)/bin/python -m pytest -q tests/mindspore_device $(PYTEST_ARGS)
 
-ecosystem: package $(STAMPS)/test $(ECOSYSTEM_VENV)/.stamp
-	$(ECOSYSTEM_VENV)/bin/python -m ecosystem $(ARGS) \
+ecosystem: MODULE = ecosystem
+own-tests: MODULE = ecosystem.own_tests
+ecosystem own-tests: package $(STAMPS)/test $(ECOSYSTEM_VENV)/.stamp
+	$(ECOSYSTEM_VENV)/bin/python -m $(MODULE) $(ARGS) \
 	  --torch-path "$$($(PY) -c 'import sysconfig; print(sysconfig.get_path("purelib"))')"
 
 conformance: package $(STAMPS)/test
@@ -106,7 +109,7 @@ $(STAMPS)/demo $(STAMPS)/test $(STAMPS)/lint: $(STAMPS)/%: pyproject.toml $(STAM
 	$(PIP) --group $*
 	touch $@
 
-$(ECOSYSTEM_VENV)/.stamp: ecosystem/libraries.toml ecosystem/install.py $(STAMPS)/venv
+$(ECOSYSTEM_VENV)/.stamp: ecosystem/libraries.toml ecosystem/own_tests.toml ecosystem/install.py $(STAMPS)/venv
 	[ -x $(ECOSYSTEM_VENV)/bin/python ] || $(PYTHON) -m venv $(ECOSYSTEM_VENV)
 	$(ECOSYSTEM_VENV)/bin/python ecosystem/install.py
 	touch $@

@@ -10,10 +10,14 @@ from pathlib import Path
 
 def main() -> None:
     """Run pip twice: for the libraries and those of their needs that require torch, and for the rest."""
-    libraries = tomllib.loads((Path(__file__).parent / "libraries.toml").read_text())
+    libraries, own_tests = (
+        tomllib.loads((Path(__file__).parent / name).read_text())
+        for name in ("libraries.toml", "own_tests.toml")
+    )
     pinned = {name: f"{name}=={entry['version']}" for name, entry in libraries.items()}
     needs = {need for entry in libraries.values() for need in entry["needs"]} - pinned.keys()
-    needs |= {"numpy", "scipy-openblas32"}  # ours
+    needs |= {need for entry in own_tests.values() for need in entry.get("needs", [])}
+    needs |= {"numpy", "scipy-openblas32", "pytest"}  # ours, and what own_tests.py runs
     alone = {
         "einx",
         "linear_operator",
