@@ -2,7 +2,6 @@
 #include "core/io/bulk.h"
 
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,6 +10,7 @@
 #include <thread>
 
 #include "core/io/crc32.h"
+#include "core/io/fresh_pages.h"
 #include "kernels/cpu/threads.h"
 
 namespace msa::io {
@@ -18,7 +18,7 @@ namespace {
 
 constexpr size_t kChunkBytes = 256 << 10;
 constexpr size_t kBytesPerThread = 512 << 10;  // below, a second thread costs more than it brings
-constexpr size_t kPage = 4096;
+constexpr uintptr_t kPage = 4096, kHugePage = 2 << 20;
 constexpr size_t kDiskBytes = 4 << 20;
 constexpr int kMaxPieces = 64;
 
@@ -37,21 +37,10 @@ Transfer in_chunks(const char* memory, size_t bytes, bool checksum, Move&& move)
   return t;
 }
 
-// Backs memory with pages a chunk at a time: cheaper than a fault for each page while the system
-// copies into it. (Huge pages would be fewer, but take seconds per GiB on some virtual machines.)
-void populate(char* memory, size_t bytes) {
-#ifdef MADV_POPULATE_WRITE
-  auto begin = (reinterpret_cast<uintptr_t>(memory) + kPage - 1) & ~(kPage - 1);
-  auto end = reinterpret_cast<uintptr_t>(memory + bytes) & ~(kPage - 1);
-  if (begin < end) (void)madvise(reinterpret_cast<void*>(begin), end - begin, MADV_POPULATE_WRITE);
-#else
-  (void)memory, (void)bytes;
-#endif
-}
-
 Transfer read_piece(int file, int64_t offset, char* to, size_t bytes, bool checksum) {
-  return in_chunks(to, bytes, checksum, [=](size_t done, size_t at_most) {
-    populate(to + done, at_most);
+  size_t backed = 0;
+  return in_chunks(to, bytes, checksum, [=](size_t done, size_t at_most) mutable {
+    while (backed < done + at_most) backed += back_with_pages(to + backed, bytes - backed);
     return pread(file, to + done, at_most, offset + static_cast<int64_t>(done));
   });
 }
@@ -80,9 +69,12 @@ Transfer read_at(int file, int64_t offset, void* to, size_t bytes, bool checksum
   const auto count = static_cast<int64_t>(
       std::clamp<size_t>(bytes / kBytesPerThread, 1, std::min(kMaxPieces, cpu::get_num_threads())));
   Transfer pieces[kMaxPieces];
-  auto start = [&](int64_t i) {  // of a piece, on a page
-    return i == count ? bytes
-                      : bytes / static_cast<size_t>(count) * static_cast<size_t>(i) & ~(kPage - 1);
+  const size_t share = bytes / static_cast<size_t>(count);
+  const uintptr_t page = share < kHugePage ? kPage : kHugePage;
+  auto start = [&](int64_t i) {  // of a piece: no two write to one page
+    if (i == 0 || i == count) return i ? bytes : 0;
+    auto near = reinterpret_cast<uintptr_t>(memory) + share * static_cast<size_t>(i);
+    return (near & ~(page - 1)) - reinterpret_cast<uintptr_t>(memory);
   };
   auto read_one = [&](int64_t i) {
     size_t from = start(i);
