@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import pathlib
 import resource
+import signal
+import time
 
 import numpy
 import pytest
@@ -81,6 +85,48 @@ def test_the_end_of_a_sender_is_explained():
     process.join()
     with pytest.raises((ConnectionError, FileNotFoundError), match="whose sender has ended"):
         queue.get()
+
+
+def send_and_end(queue, tensors, how):
+    torch.multiprocessing.set_sharing_strategy("file_system")
+    for tensor in tensors:
+        queue.put(tensor)
+    if how is not None:
+        os.kill(os.getpid(), how)
+
+
+def keepers():
+    """Process ids of the processes that keep what other processes sent."""
+    found = []
+    for entry in os.scandir("/proc"):
+        with contextlib.suppress(OSError):
+            if (
+                entry.name.isdigit()
+                and b"multiprocessing/keeper.py" in pathlib.Path(entry, "cmdline").read_bytes()
+            ):
+                found.append(int(entry.name))
+    return found
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+@pytest.mark.parametrize("how", [None, signal.SIGKILL])
+def test_what_a_sender_left_arrives_with_the_strategy_for_it(method, how):
+    before = set(keepers())
+    context = torch.multiprocessing.get_context(method)
+    queue = context.SimpleQueue()
+    base = torch.arange(1000.0)
+    parameter = torch.nn.Parameter(torch.ones(3))
+    process = context.Process(target=send_and_end, args=(queue, [base, base[5:9], parameter], how))
+    process.start()
+    process.join()
+    assert process.exitcode == (0 if how is None else -how)
+    whole, part, got = queue.get(), queue.get(), queue.get()
+    assert torch.equal(whole, base) and part.tolist() == [5, 6, 7, 8]
+    assert isinstance(got, torch.nn.Parameter) and got.tolist() == [1, 1, 1]
+    deadline = time.monotonic() + 20
+    while set(keepers()) - before and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert not set(keepers()) - before  # nothing left to keep
 
 
 class Views(data.Dataset):

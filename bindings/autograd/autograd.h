@@ -51,6 +51,8 @@ FunctionNode* function_node(Node* node);  // null: another kind of node
 // --- hooks
 // -----------------------------------------------------------------------------------------
 int visit_hooks(const NodeHooks& hooks, visitproc visit, void* arg);
+// A new dict of the functions that register_hook() put on a tensor, by number; None without any.
+PyObject* hooks_of(const Tensor& t);
 uint64_t add_node_hook(Node& node, PyObject* function);
 uint64_t add_node_prehook(Node& node, PyObject* function);
 // hooks(pack, unpack) around saved tensors.

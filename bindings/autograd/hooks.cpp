@@ -168,6 +168,19 @@ uint64_t add_node_prehook(Node& node, PyObject* f) {
   return add_hook(node.ensure_hooks().pre, Ref<Hook>(new NodeHook(f)));
 }
 
+PyObject* hooks_of(const Tensor& t) {
+  const Edge edge = t.requires_grad() ? gradient_edge(t) : Edge{};
+  if (!edge.node || !edge.node->hooks) return none();
+  Owned found = checked(PyDict_New());
+  for (const auto& numbered : edge.node->hooks->tensor) {
+    auto* hook = dynamic_cast<TensorHook*>(numbered.hook.get());
+    if (!hook || !hook->function || numbered.output != edge.input) continue;
+    Owned id = checked(PyLong_FromUnsignedLongLong(numbered.id));
+    if (PyDict_SetItem(found.get(), id.get(), hook->function.get()) < 0) throw PythonError();
+  }
+  return PyDict_GET_SIZE(found.get()) ? found.release() : none();
+}
+
 Ref<SavedHooks> make_saved_hooks(PyObject* pack, PyObject* unpack) {
   MSA_REQUIRE(PyCallable_Check(pack) && PyCallable_Check(unpack), Type,
               "saved-tensor hooks must be callable");

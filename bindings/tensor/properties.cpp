@@ -1,4 +1,5 @@
 // Properties of tensors: shape, dtype, device, and their part in autograd.
+#include "bindings/autograd/autograd.h"
 #include "bindings/call.h"
 #include "bindings/tensor/methods.h"
 #include "bindings/types/types.h"
@@ -120,7 +121,7 @@ void write_data(PyObject* self, PyObject* value) {
 }
 
 // Hooks live in the graph; what old pickles carry here is an empty dict.
-PyObject* no_hooks(PyObject*) { return none(); }
+PyObject* read_hooks(PyObject* self) { return hooks_of(tensor_of(self)); }
 void write_hooks(PyObject*, PyObject* value) {
   MSA_REQUIRE(!value || value == Py_None || PyObject_Size(value) == 0, NotImplemented,
               "_backward_hooks cannot be set: use register_hook()");
@@ -215,7 +216,8 @@ PyGetSetDef tensor_properties[] = {
     property<"grad_fn", read_grad_fn>("The node of the backward graph that made it."),
     property<"grad", read_grad, write_grad>("What backward accumulated, or None."),
     property<"data", read_data, write_data>("The same memory without history."),
-    property<"_backward_hooks", no_hooks, write_hooks>(nullptr),
+    property<"_backward_hooks", read_hooks, write_hooks>(
+        "The functions of register_hook() by number, or None: a copy."),
     property<"T", transposed>("Dimensions in reverse order."),
     property<"mT", matrix_transposed>("The last two dimensions swapped."),
     property<"H", adjoint>("A matrix transposed and conjugated."),

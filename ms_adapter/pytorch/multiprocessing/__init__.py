@@ -33,9 +33,10 @@ _strategy = "file_descriptor"
 def set_sharing_strategy(new_strategy):
     """Choose how tensors travel: "file_descriptor" or "file_system".
 
-    Both pass descriptors of memory without a name, which nothing can leave behind. PyTorch has
-    "file_system" for programs that share more tensors than a process may open files: it raises that limit
-    here to the most that the system allows.
+    Both pass descriptors of memory without a name, which nothing can leave behind. As PyTorch's,
+    "file_system" is for processes that end, or are killed, before what they put into queues is received: a
+    small process keeps it for them, which ends with the process that started the sender. It also raises the
+    limit of open files to the most that the system allows.
 
     >>> set_sharing_strategy("file_descriptor")
     """

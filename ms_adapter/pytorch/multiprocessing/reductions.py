@@ -1,16 +1,19 @@
 """How tensors and storages travel between processes: as descriptors of shared memory, without a copy."""
 
 import os
-from multiprocessing import reduction
+from multiprocessing import context, parent_process, reduction
 
 import ms_adapter.pytorch as torch
 from ms_adapter import _C
+
+from . import keeper
 
 __all__ = ["init_reductions", "reduce_storage", "reduce_tensor", "reduce_typed_storage"]
 
 _SENDER_GONE = (
     "a tensor arrived whose sender has ended: its memory lived in that process. Keep the sender alive until "
-    "all that it sent is received, for example with an Event."
+    "all that it sent is received, for example with an Event, or let it call "
+    "torch.multiprocessing.set_sharing_strategy('file_system') first."
 )
 
 
@@ -76,7 +79,17 @@ def reduce_storage(storage):
     if storage.nbytes() == 0:
         return rebuild_storage_empty, ()
     memory = _C.SharedMemory.of(storage.share_memory_())
-    return rebuild_storage_fd, (reduction.DupFd(memory.fd), storage.nbytes())
+    return rebuild_storage_fd, (_sendable(memory.fd), storage.nbytes())
+
+
+def _sendable(descriptor):
+    """What stands for a descriptor in a message. A process starts its children and outlives them: only what
+    these send back can be received after their end.
+    """
+    outlives = torch.multiprocessing.get_sharing_strategy() == "file_system" and parent_process() is not None
+    if outlives and context.get_spawning_popen() is None:
+        return keeper.keep(descriptor)
+    return reduction.DupFd(descriptor)
 
 
 def rebuild_storage_empty():
