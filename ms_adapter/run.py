@@ -107,6 +107,8 @@ def _fresh_main() -> ModuleType:
     module = ModuleType("__main__")
     module.__dict__["__builtins__"] = sys.modules["builtins"]
     sys.modules["__main__"] = module
+    if "__mp_main__" in sys.modules:  # multiprocessing was imported already; spawned children say this name
+        sys.modules["__mp_main__"] = module
     return module
 
 

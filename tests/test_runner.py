@@ -168,9 +168,12 @@ def test_spawned_children_have_the_face_too(script, tmp_path):
         import multiprocessing as mp
         import torch
 
+        class Mine:
+            pass
+
         def work(queue):
             import torch.nn
-            queue.put((torch.__name__, torch.nn.__name__))
+            queue.put((torch.__name__, torch.nn.__name__, Mine()))
 
         if __name__ == "__main__":
             for method in ("spawn", "fork"):
@@ -178,10 +181,11 @@ def test_spawned_children_have_the_face_too(script, tmp_path):
                 queue = context.Queue()
                 child = context.Process(target=work, args=(queue,))
                 child.start()
-                print(queue.get(timeout=60))
+                *names, mine = queue.get(timeout=60)
+                print(names, type(mine) is Mine)
                 child.join()
     """)
-    assert output_of(run(name, cwd=tmp_path)) == ["('ms_adapter.pytorch', 'ms_adapter.pytorch.nn')"] * 2
+    assert output_of(run(name, cwd=tmp_path)) == ["['ms_adapter.pytorch', 'ms_adapter.pytorch.nn'] True"] * 2
 
 
 def test_install_refuses_a_process_with_pytorch_in_it(script, tmp_path):
