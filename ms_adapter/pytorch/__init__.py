@@ -132,8 +132,9 @@ from . import _foreach, _tensor, _tensor_rare, _utils
 from . import nn, optim
 from .utils import checkpoint as _checkpoint
 from . import accelerator, amp, backends, compiler, cpu, cuda, distributed, futures, hub, jit
-from . import masked, multiprocessing, onnx, overrides, profiler, serialization, signal, sparse
-from . import testing, types
+from . import masked, mps, mtia, multiprocessing, onnx, overrides, profiler, serialization, signal, sparse
+from . import testing, types, xpu
+from ._stream import Event, Stream
 from ._removed import eig, lstsq, matrix_rank, solve, symeig
 from ._symbolic import *  # noqa: F403 - its __all__ is the list
 from .sparse._create import (

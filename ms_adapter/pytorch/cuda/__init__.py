@@ -4,7 +4,12 @@ import warnings
 
 import ms_adapter.pytorch as torch
 
-from . import amp
+from .. import _no_accelerator
+from . import amp, graphs, random
+from .graphs import CUDAGraph, graph
+from .random import get_rng_state, get_rng_state_all, set_rng_state, set_rng_state_all
+
+default_generators = ()
 
 _said = False
 
@@ -62,8 +67,10 @@ get_device_capability = _refuse("get_device_capability")
 get_device_properties = _refuse("get_device_properties")
 mem_get_info = _refuse("mem_get_info")
 current_stream = _refuse("current_stream")
-Stream = _refuse("Stream")
-Event = _refuse("Event")
+default_stream = _refuse("default_stream")
+is_current_stream_capturing = _refuse("is_current_stream_capturing")
+Stream = _no_accelerator.refusing_class(__name__, "Stream")
+Event = _no_accelerator.refusing_class(__name__, "Event")
 synchronize = _refuse("synchronize")
 
 
@@ -96,3 +103,24 @@ def memory_reserved(device=None):
 
 def reset_peak_memory_stats(device=None):
     """No statistics to reset."""
+
+
+class StreamContext:
+    """A context in which a stream is the current one; there is None only."""
+
+    def __init__(self, stream):
+        self.stream = stream
+
+    def __enter__(self):
+        return None
+
+    def __exit__(self, *exception):
+        return False
+
+
+def stream(stream):
+    """A context in which ``stream``, None here, is the current one."""
+    return StreamContext(stream)
+
+
+_no_accelerator.fill(__name__)

@@ -5,6 +5,7 @@ the arguments given. Rows that PyTorch has no name for are in ``torch.ops.msa``.
 """
 
 import functools
+import importlib
 import sys
 import types
 
@@ -117,7 +118,14 @@ def _find(name):
     found = _find_public(name)
     if found is None and (row := find_row(name, "default") or find_row(name, "Tensor")):
         return lambda *args, **kwargs: _C.call_row(None, *row, args, kwargs)
-    return found
+    return found or _only_here(name)
+
+
+def _only_here(name):
+    """An operator without a name outside of aten."""
+    module = importlib.import_module("._aten_only", __package__)  # needs the whole face
+    found = vars(module).get(name)
+    return found if isinstance(found, types.FunctionType) else None
 
 
 class _Space(types.ModuleType):

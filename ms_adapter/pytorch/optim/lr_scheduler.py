@@ -29,6 +29,10 @@ __all__ = [
 ]
 
 
+class _LRScheduler(LRScheduler):
+    """PyTorch's older name of the base class."""
+
+
 for _class in (
     LRScheduler,
     ChainedScheduler,

@@ -2,7 +2,7 @@
 
 import functools
 import warnings
-from collections import deque
+from collections import OrderedDict, defaultdict, deque
 from typing import Any, TypeAlias
 
 from ._pytree_nodes import (  # noqa: F401 - names that libraries take from here
@@ -25,7 +25,22 @@ from ._pytree_nodes import (  # noqa: F401 - names that libraries take from here
 )
 
 PyTree: TypeAlias = Any  # for annotations
+Context: TypeAlias = Any
 _get_node_type = node_type  # the name that libraries take
+# Libraries register classes that are dictionaries with the functions of dict, and so on.
+for _short, _kind in {
+    "list": list,
+    "tuple": tuple,
+    "dict": dict,
+    "ordereddict": OrderedDict,
+    "defaultdict": defaultdict,
+    "deque": deque,
+    "namedtuple": namedtuple,
+}.items():
+    _node = SUPPORTED_NODES[_kind]
+    globals()[f"_{_short}_flatten"] = _node.flatten_fn
+    globals()[f"_{_short}_unflatten"] = _node.unflatten_fn
+    globals()[f"_{_short}_flatten_with_keys"] = _node.flatten_with_keys_fn
 
 __all__ = [
     "LeafSpec",

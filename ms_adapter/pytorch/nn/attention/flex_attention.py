@@ -1,10 +1,14 @@
 """Attention whose scores and mask are functions of the user's; computed with the whole score matrix."""
 
 import math
+from typing import NamedTuple
 
 import ms_adapter.pytorch as torch
+from ms_adapter.pytorch import Tensor
 
 __all__ = [
+    "AuxOutput",
+    "AuxRequest",
     "BlockMask",
     "and_masks",
     "create_block_mask",
@@ -13,6 +17,8 @@ __all__ = [
     "noop_mask",
     "or_masks",
 ]
+
+_DEFAULT_SPARSE_BLOCK_SIZE = 128
 
 
 def noop_mask(batch, head, token_q, token_kv):
@@ -69,6 +75,20 @@ def create_mask(mod_fn, B, H, Q_LEN, KV_LEN, device=None):
     return torch.broadcast_to(mod_fn(*_places(shape, device)), shape)
 
 
+class AuxRequest(NamedTuple):
+    """What :func:`flex_attention` shall give beside its output."""
+
+    lse: bool = False
+    max_scores: bool = False
+
+
+class AuxOutput(NamedTuple):
+    """What was asked for by an :class:`AuxRequest`; None for the rest."""
+
+    lse: Tensor | None = None
+    max_scores: Tensor | None = None
+
+
 class BlockMask:
     """A mask function with the lengths it is for; blocks that it hides are computed all the same."""
 
@@ -97,7 +117,7 @@ class BlockMask:
         return f"BlockMask(shape={self.shape}, sparsity={self.sparsity():.2f}%)"
 
 
-def create_block_mask(mask_mod, B, H, Q_LEN, KV_LEN, device=None, BLOCK_SIZE=128, _compile=False):
+def create_block_mask(mask_mod, B, H, Q_LEN, KV_LEN, device=None, BLOCK_SIZE=_DEFAULT_SPARSE_BLOCK_SIZE, _compile=False):
     """The :class:`BlockMask` of a mask function ``(b, h, q_idx, kv_idx) -> bool``."""
     sizes = (BLOCK_SIZE, BLOCK_SIZE) if isinstance(BLOCK_SIZE, int) else tuple(BLOCK_SIZE)
     return BlockMask(mask_mod, (B or 1, H or 1, Q_LEN, KV_LEN), sizes, device)
@@ -136,15 +156,14 @@ def flex_attention(
     """Attention of (B, H, L, E) queries to (B, H, S, E) keys with changed scores and a mask.
 
     ``score_mod(score, b, h, q_idx, kv_idx)`` is called once, with tensors that broadcast, for all scores.
-    With ``return_lse`` the logarithms of the softmax's denominators come too.
+    With ``return_lse`` the logarithms of the softmax's denominators come too, with ``return_aux`` what an
+    :class:`AuxRequest` asks for.
 
     >>> import ms_adapter.pytorch as torch
     >>> q = torch.ones(1, 1, 2, 4)
     >>> flex_attention(q, q, q, score_mod=lambda score, b, h, q, kv: score - (q - kv)).shape
     torch.Size([1, 1, 2, 4])
     """
-    if return_aux is not None:
-        raise NotImplementedError("flex_attention: return_aux is not supported: use return_lse=True.")
     _check(query, key, value, enable_gqa)
     repeats = query.size(1) // key.size(1)
     if repeats > 1:
@@ -161,4 +180,7 @@ def flex_attention(
     hidden = (scores == -math.inf).all(-1, keepdim=True)
     weights = torch.where(hidden, 0.0, torch.softmax(torch.where(hidden, 0.0, scores), -1))
     output = weights.to(query.dtype) @ value
+    if return_aux is not None:
+        lse = scores.logsumexp(-1) if return_aux.lse else None
+        return output, AuxOutput(lse, scores.amax(-1) if return_aux.max_scores else None)
     return (output, scores.logsumexp(-1)) if return_lse else output

@@ -1,0 +1,8 @@
+"""torch.distributed.tensor: the placements that sharding plans are written with; tensors spread over processes raise."""
+
+from ..._missing import attach
+from .placement_types import Partial, Placement, Replicate, Shard
+
+__all__ = ["Partial", "Placement", "Replicate", "Shard"]
+
+attach(__name__)  # DTensor and its kin are placeholders

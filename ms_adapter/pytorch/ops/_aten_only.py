@@ -1,0 +1,57 @@
+"""Operators that PyTorch has in torch.ops.aten only: checks and sizes that exported graphs are written with."""
+
+import ms_adapter.pytorch as torch
+
+
+def _assert_async(input, assert_msg="Expected Tensor with single nonzero value, but got zero"):
+    """Raises RuntimeError where the only element is zero."""
+    if not input:
+        raise RuntimeError(assert_msg)
+
+
+_assert_scalar = _assert_async
+
+
+def _assert_tensor_metadata(a, size=None, stride=None, dtype=None, *, device=None, layout=None):
+    """Raises RuntimeError where a tensor is not of this size, stride, dtype, device or layout; None asks nothing."""
+    wanted = {"size": size, "stride": stride, "dtype": dtype, "device": device, "layout": layout}
+    found = {"size": a.size, "stride": a.stride, "dtype": a.dtype, "device": a.device, "layout": a.layout}
+    for name, want in wanted.items():
+        got = found[name]() if callable(found[name]) else found[name]
+        if want is not None and got != (tuple(want) if name in ("size", "stride") else want):
+            raise RuntimeError(f"_assert_tensor_metadata: the tensor's {name} is {got}, expected {want}.")
+
+
+def sym_size(input, dim=None):
+    """The size, of one dimension if given."""
+    return input.size() if dim is None else input.size(dim)
+
+
+def sym_stride(input, dim=None):
+    """The strides, or the one of a dimension."""
+    return input.stride() if dim is None else input.stride(dim)
+
+
+def sym_numel(input):
+    """The number of elements."""
+    return input.numel()
+
+
+def sym_constrain_range_for_size(size, *, min=None, max=None):
+    """Raises where a size is out of a range."""
+    torch.sym_constrain_range_for_size(size, min=min, max=max)
+
+
+def _local_scalar_dense(input):
+    """The only element as a number."""
+    return input.item()
+
+
+def _unsafe_view(input, size):
+    """``input.view(size)``, where nobody else looks at the input."""
+    return input.view(size)
+
+
+def alias(input):
+    """A view of all of it."""
+    return input.view(input.size())
