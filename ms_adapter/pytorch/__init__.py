@@ -178,4 +178,5 @@ _identity.pickle_under_own_names()
 _placeholders.install()
 _sys.modules[f"{__name__}._C"] = _C  # `from torch._C import ...` finds the core
 torch = _sys.modules[__name__]  # PyTorch's module has itself by this name, too
+_missing.attach(f"{__name__}._C")
 _missing.attach_everywhere()

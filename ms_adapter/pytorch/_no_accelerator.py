@@ -1,4 +1,4 @@
-"""What the module of an accelerator that this machine lacks answers: nothing there, nothing used, errors when it is needed."""
+"""What the module of an accelerator that is not here answers: nothing is there, and errors when it is needed."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""torch.Stream and torch.Event: the order of work on a device, and points in it. On a CPU all work given is done."""
+"""torch.Stream and torch.Event: the order of work on a device and points in it; a CPU has none to wait for."""
 
 __all__ = ["Event", "Stream"]
 

@@ -42,6 +42,25 @@ def test_flex_attention(nearly, name):
     nearly(scenario)
 
 
+@pytest.mark.parametrize("asked", [{}, {"lse": True}])
+def test_what_is_asked_for_beside_the_output(nearly, asked):
+    def scenario(t):
+        flex = t.nn.attention.flex_attention
+        output, aux = flex.flex_attention(*inputs(t), return_aux=flex.AuxRequest(**asked))
+        return output.tolist(), [None if a is None else a.tolist() for a in aux]
+
+    nearly(scenario)
+
+
+def test_largest_scores():
+    """PyTorch has none of these on the CPU."""
+    flex = face.nn.attention.flex_attention
+    q, k, v = inputs(face)
+    _, aux = flex.flex_attention(q, k, v, scale=0.3, return_aux=flex.AuxRequest(max_scores=True))
+    assert aux.lse is None
+    assert face.allclose(aux.max_scores, (0.3 * q @ k.mT).amax(-1))
+
+
 def test_gradients():
     """PyTorch has none of these on the CPU: they are compared with those of plain attention."""
     flex = face.nn.attention.flex_attention

@@ -134,3 +134,25 @@ def test_errors(both):
         return trace
 
     both(scenario)
+
+
+@pytest.mark.parametrize("kind", ["list", "tuple", "dict", "ordereddict", "defaultdict", "deque"])
+def test_functions_of_a_kind(both, kind):
+    """Libraries register their own dictionaries with the functions of dict."""
+    trees = {
+        "list": [1, 2],
+        "tuple": (1, 2),
+        "dict": {"b": 1, "a": 2},
+        "ordereddict": OrderedDict(b=1, a=2),
+        "defaultdict": defaultdict(list, b=1),
+        "deque": deque([1, 2], maxlen=4),
+    }
+
+    def scenario(t):
+        p = ours if t is face else theirs
+        children, context = getattr(p, f"_{kind}_flatten")(trees[kind])
+        pairs, _ = getattr(p, f"_{kind}_flatten_with_keys")(trees[kind])
+        again = getattr(p, f"_{kind}_unflatten")(children, context)
+        return list(children), [str(key) for key, _ in pairs], again
+
+    both(scenario)

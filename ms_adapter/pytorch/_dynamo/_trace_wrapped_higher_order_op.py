@@ -6,4 +6,4 @@ __all__ = ["TransformGetItemToIndex"]
 
 
 class TransformGetItemToIndex(contextlib.nullcontext):
-    """Inside, ``x[i]`` with tensors ``i`` gathers also under vmap. It does so everywhere here: nothing to change."""
+    """Inside, ``x[i]`` with tensors ``i`` gathers also under vmap. It does so everywhere here."""

@@ -1,4 +1,4 @@
-"""torch.distributed.tensor: the placements that sharding plans are written with; tensors spread over processes raise."""
+"""torch.distributed.tensor: the placements that plans are written with; tensors over processes raise."""
 
 from ..._missing import attach
 from .placement_types import Partial, Placement, Replicate, Shard

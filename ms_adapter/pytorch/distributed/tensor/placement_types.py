@@ -1,4 +1,4 @@
-"""Placements: how a dimension of a device mesh holds a tensor. Values that plans are written with, so they are real."""
+"""Placements: how a dimension of a device mesh holds a tensor. Plans are written with them: they are real."""
 
 from dataclasses import dataclass
 
@@ -43,7 +43,9 @@ class Shard(Placement):
             return length, length * rank
         full = -(-curr_local_size // num_chunks)
         start = full * rank
-        return (0, curr_local_size) if start > curr_local_size else (min(full, curr_local_size - start), start)
+        if start > curr_local_size:
+            return 0, curr_local_size
+        return min(full, curr_local_size - start), start
 
     def _local_shard_size_and_offset(self, curr_local_size, num_chunks, rank):
         return self.local_shard_size_and_offset(curr_local_size, num_chunks, rank)
