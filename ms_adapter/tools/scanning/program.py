@@ -15,6 +15,7 @@ from .values import (
     TENSOR,
     Class,
     Function,
+    Inst,
     Module,
     Object,
     Types,
@@ -50,6 +51,7 @@ class Program:
         self.functions: dict[int, Function] = {}
         self.classes: dict[int, Class] = {}
         self.noted: dict[int, Types] = {}
+        self.read: set[int] = set()  # annotations whose meaning is known
         for source in sources:
             if source.tree is not None:
                 scope = self.module_scope(project.by_source[source.path])
@@ -77,9 +79,11 @@ class Program:
         label = getattr(function.node, "name", "lambda")
         base = function.owner.api_base() if function.owner else None
         spread = {a.arg for a in (function.node.args.vararg, function.node.args.kwarg) if a}
-        if base and label in ("forward", "backward") and name not in spread:
-            if api.inherits(base, "torch.nn.Module") or api.inherits(base, "torch.autograd.Function"):
-                return TENSOR
+        if base and api.inherits(base, "torch.autograd.Function") and name not in spread:
+            first = next(iter(unit.params), None)
+            return frozenset({Inst("torch.autograd.function.FunctionCtx")}) if name == first else TENSOR
+        if base and api.inherits(base, "torch.nn.Module") and label == "forward" and name not in spread:
+            return TENSOR
         if tensor_like(function.node, name):
             return TENSOR
         return unknown(f"parameter {name} of {label}: no call in the project tells what it is")
@@ -141,15 +145,18 @@ class Program:
             if types != plain("None"):
                 self.work.grow(unit.params[arg.arg], types)
         for arg in (*named, *args.kwonlyargs):
-            if arg.annotation is not None:
-                self.work.grow(unit.params[arg.arg], run.annotation(arg.annotation))
+            if arg.annotation is not None and id(arg) not in self.read:
+                types = run.annotation(arg.annotation)
+                self.work.grow(unit.params[arg.arg], types)
+                if types:  # else its names may still become known
+                    self.read.add(id(arg))
         if function.owner is not None and named:
             static = any(getattr(d, "id", "") == "staticmethod" for d in function.node.decorator_list)
             of_class = any(getattr(d, "id", "") == "classmethod" for d in function.node.decorator_list)
             if not static:
                 me = function.owner if of_class else Object(function.owner)
                 self.work.grow(unit.params[named[0].arg], frozenset({me}))
-        if getattr(function.node, "returns", None) is not None:
+        if getattr(function.node, "returns", None) is not None and not self.noted.get(id(function)):
             self.noted[id(function)] = run.annotation(function.node.returns)
 
     def returns(self, function: Function, run: Run) -> Types:

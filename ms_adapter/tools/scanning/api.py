@@ -186,6 +186,8 @@ def parsed(text: str) -> Types:
         return frozenset({sequence(None, parsed(text[:-2]))})
     if text.startswith("dict "):
         return frozenset({mapping({}, parsed(text[5:]))})
+    if text == "group":
+        return frozenset({mapping({"params": parsed("torch.nn.Parameter[]")}, plain("number"))})
     if text.startswith(ROOTS):
         return frozenset({Inst(text)})
     if text.startswith("api "):

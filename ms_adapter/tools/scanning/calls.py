@@ -144,7 +144,8 @@ class Caller:
         if name in WRAPPERS and any(isinstance(v, (Object, Inst, Function, Bound)) for v in first):
             return first
         if name in HOLDERS:
-            parts = [self.elements(a) if any(isinstance(v, (Sequence, Mapping)) for v in a) else a for a in args]
+            given = [*args, *kwargs.values()]
+            parts = [self.elements(a, values=True) if any(map(is_container, a)) else a for a in given]
             parts = [frozenset(v for v in p if isinstance(v, (Object, Inst, Class))) for p in parts]
             return frozenset({holder(name, join(*parts) or None)})
         if name == "torch.utils.data.DataLoader":
@@ -463,6 +464,10 @@ class Caller:
         for wrapper in own:
             self.call_function(wrapper, [types], {})
         return types
+
+
+def is_container(value: Value) -> bool:
+    return isinstance(value, (Sequence, Mapping))
 
 
 def owner_class(owner: Value) -> str:

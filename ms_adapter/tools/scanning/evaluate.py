@@ -93,9 +93,10 @@ class Evaluator(Caller):
         return NOTHING
 
     def constant(self, node: ast.Constant) -> Types:
-        if isinstance(node.value, str) and len(node.value) < 80:
-            return frozenset({Text(node.value)})
-        return plain(type(node.value).__name__ if node.value is not None else "None")
+        value = node.value
+        if type(value) is str and len(value) < 80:
+            return frozenset({Text(value)})
+        return plain(type(value).__name__ if value is not None else "None")
 
     # --- attributes -------------------------------------------------------------------------------
     def attribute(self, node: ast.Attribute, kind: str = "read") -> Types:
@@ -165,6 +166,8 @@ class Evaluator(Caller):
 
     def object_attribute(self, node: ast.Attribute, owner: Inst, kind: str) -> Types:
         member = api.member(owner.cls, node.attr)
+        if member is None and owner.element and owner.cls == "torch.nn.ModuleDict":
+            return owner.element
         if member is None:
             loose = self.loose(node.attr)
             return loose or unknown(f"a {owner.cls} has no attribute {node.attr} that the scan knows of")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -160,35 +161,39 @@ MOST = 8  # values of one set: beyond that, nothing is known
 DEEPEST = 3  # containers within containers that are told apart
 
 
+@functools.cache
 def unknown(why: str) -> Types:
     return frozenset({Unknown(why)})
 
 
+@functools.cache
 def plain(what: str) -> Types:
     return frozenset({Plain(what)})
 
 
 def join(*sets: Types) -> Types:
     """All values of the sets; containers are merged, so that a loop comes to an end."""
-    if not sets:
-        return NOTHING
-    first = sets[0]
-    if all(s is first or s == first for s in sets):
-        return first
-    merged = frozenset().union(*sets)
-    merged = _merge(merged, Sequence, _merged_sequence)
-    merged = _merge(merged, Mapping, _merged_mapping)
-    if sum(type(v) is Inst and v.element is not None for v in merged) > 1:
+    merged = NOTHING
+    for s in sets:
+        if s is not merged and not s <= merged:
+            merged = merged | s if merged else s
+    if len(merged) < 2 or merged in sets:
+        return merged
+    kinds = [type(v) for v in merged]
+    if kinds.count(Sequence) > 1:
+        merged = _merge(merged, Sequence, _merged_sequence)
+    if kinds.count(Mapping) > 1:
+        merged = _merge(merged, Mapping, _merged_mapping)
+    if kinds.count(Inst) > 1 and sum(type(v) is Inst and v.element is not None for v in merged) > 1:
         merged = _merged_holders(merged)
-    texts = [v for v in merged if type(v) is Text]
-    if len(texts) > 3:
-        merged = (merged - frozenset(texts)) | {Plain("str")}
+    if kinds.count(Text) > 3:
+        merged = frozenset(v for v in merged if type(v) is not Text) | plain("str")
     return merged if len(merged) <= MOST else unknown("it may be too many things")
 
 
 def _merge(values: Types, kind: type, merged: Any) -> Types:
     found = [v for v in values if type(v) is kind]
-    return (values - frozenset(found)) | {merged(found)} if len(found) > 1 else values
+    return (values - frozenset(found)) | {merged(found)}
 
 
 def _merged_sequence(found: list[Sequence]) -> Sequence:
