@@ -1,6 +1,6 @@
 """python -m conformance.support merge RUN.json ... | page: which of PyTorch's public names work.
 
-`merge` keeps what a page needs of the runs' records in docs/support.json; `page` writes docs/support.md from
+`merge` keeps what a page needs of the runs' records in ms_adapter/tools/support.json; `page` writes docs/support.md from
 that, from the registry and from ms_adapter/pytorch/absent.toml, which has the reasons for names that we lack.
 """
 
@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
-DATA, PAGE = ROOT / "docs" / "support.json", ROOT / "docs" / "support.md"
+DATA, PAGE = ROOT / "ms_adapter" / "tools" / "support.json", ROOT / "docs" / "support.md"
 SPACES = (
     *("", "nn.functional", "linalg", "fft", "special"),
     *("signal.windows", "masked", "sparse", "testing", "Tensor"),
@@ -60,7 +60,7 @@ def letters(record: dict[str, Any]) -> str:
 
 
 def merge(runs: list[Path]) -> None:
-    """Puts the runs' records of operators into docs/support.json, newer over older."""
+    """Puts the runs' records of operators into ms_adapter/tools/support.json, newer over older."""
     data = json.loads(DATA.read_text()) if DATA.exists() else {"samples": 0, "items": {}}
     for run in runs:
         content = json.loads(run.read_text())
@@ -279,7 +279,7 @@ class Section:
 HEAD = """# What is supported
 
 Every public name of PyTorch 2.13 in the namespaces of its operators, against ms_adapter. `make support` makes
-this page from the registry, from the last conformance runs (`docs/support.json`) and from the reasons in
+this page from the registry, from the last conformance runs (`ms_adapter/tools/support.json`) and from the reasons in
 `ms_adapter/pytorch/absent.toml`. A mark is plain only because a test passed.
 
 Measured with `python -m conformance ops --max-samples {samples}` over PyTorch's own operator table (OpInfo),

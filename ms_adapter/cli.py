@@ -21,7 +21,12 @@ class Command(NamedTuple):
 
 COMMANDS = {
     "run": Command("ms_adapter.run", "main", "run a PyTorch script: `import torch` means ms_adapter"),
-    "compare": Command("ms_adapter.tools.comparison.command", "TOOL.main", "compare tensors, files and folders"),
+    "compare": Command(
+        "ms_adapter.tools.comparison.command", "TOOL.main", "compare tensors, files and folders"
+    ),
+    "scan": Command(
+        "ms_adapter.tools.scanning.command", "TOOL.main", "list the uses of PyTorch's API in a program"
+    ),
     "completion": Command("ms_adapter.tools.completion", "TOOL.main", "print a shell's completion script"),
 }
 

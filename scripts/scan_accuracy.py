@@ -1,8 +1,11 @@
-"""scan_accuracy.py record OUT ROOT SCRIPT [ARGS ...] | compare ROOT RECORD ...: the scan against what a run called.
+"""The scan against what a run called.
 
-`record` runs a script under real PyTorch with every call in ROOT's files watched: what the program's text calls is
-looked at as the run holds it, so that no inference takes part. `compare` scans ROOT without running anything and
-prints recall and precision at the call sites that the runs reached.
+    scan_accuracy.py record OUT ROOT SCRIPT [ARGS ...]
+    scan_accuracy.py compare ROOT RECORD ... [--verbose]
+
+`record` runs a script under real PyTorch with every call in ROOT's files watched: what the program's text
+calls is looked at as the run holds it, so that no inference takes part. `compare` scans ROOT without running
+anything and prints recall and precision at the call sites that the runs reached.
 """
 
 from __future__ import annotations
@@ -34,7 +37,8 @@ class Watch(ast.NodeTransformer):
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         line, _, end = span(node.func)
-        site = ast.Constant((self.path, line, end))
+        place: Any = (self.path, line, end)
+        site = ast.Constant(place)
         self.generic_visit(node)
         if isinstance(node.func, ast.Attribute):
             arguments = [site, node.func.value, ast.Constant(mangled(self, node.func.attr))]
@@ -92,12 +96,12 @@ class Record:
         """`Class.name` where the attribute is the API's: not one that the program put there."""
         if isinstance(owner, types.ModuleType):
             return None
-        if isinstance(owner, super):
-            owner_class, line = owner.__self_class__, owner.__self_class__.__mro__
-            line = line[line.index(owner.__thisclass__) + 1 :]
+        line: Any
+        if type(owner) is super:
+            line = getattr(owner, "__self_class__").__mro__  # noqa: B009
+            line = line[line.index(getattr(owner, "__thisclass__")) + 1 :]  # noqa: B009
         else:
-            owner_class = owner if isinstance(owner, type) else type(owner)
-            line = owner_class.__mro__
+            line = (owner if isinstance(owner, type) else type(owner)).__mro__
         held = getattr(owner, "__dict__", {}) if not isinstance(owner, (type, super)) else {}
         if name in held or any(name in held.get(k, ()) for k in ("_modules", "_parameters", "_buffers")):
             return None
@@ -123,7 +127,11 @@ class Record:
         if isinstance(function, (types.FunctionType, types.BuiltinFunctionType)):
             named = self.names().get(id(function))
             module = getattr(function, "__module__", "") or ""
-            return named or (f"{module}.{function.__qualname__}" if is_api(module) and "<" not in function.__qualname__ else None)
+            return named or (
+                f"{module}.{function.__qualname__}"
+                if is_api(module) and "<" not in function.__qualname__
+                else None
+            )
         cls = type(function)
         return f"{nearest(cls.__mro__)}.__call__" if self.calls_api(cls) else None
 
@@ -136,11 +144,14 @@ class Record:
         modules = {n: m for n, m in list(sys.modules.items()) if is_api(n) and m is not None}
         if self.public.get(-1) != str(len(modules)):
             found: dict[int, str] = {}
-            for name, module in sorted(modules.items(), key=lambda item: (hidden(item[0]), item[0].count("."), len(item[0]))):
+            for name, module in sorted(
+                modules.items(), key=lambda item: (hidden(item[0]), item[0].count("."), len(item[0]))
+            ):
                 for attribute, thing in list(vars(module).items()):
-                    if isinstance(thing, (type, types.FunctionType, types.BuiltinFunctionType)):
-                        if not attribute.startswith("__") and is_api(getattr(thing, "__module__", None) or "torch"):
-                            found.setdefault(id(thing), f"{name}.{attribute}")
+                    kinds = (type, types.FunctionType, types.BuiltinFunctionType)
+                    own = isinstance(thing, kinds) and is_api(getattr(thing, "__module__", None) or "torch")
+                    if own and not attribute.startswith("__"):
+                        found.setdefault(id(thing), f"{name}.{attribute}")
             self.public = {**found, -1: str(len(modules))}
         return self.public
 
@@ -156,7 +167,7 @@ def is_api(module: str | None) -> bool:
 def nearest(line: Any) -> str:
     """The first class of the API in a line of classes."""
     own = [c for c in line if is_api(c.__module__)]
-    cls = next((c for c in own if getattr(sys.modules[c.__module__], c.__name__, None) is c), own[0])
+    cls: Any = next((c for c in own if getattr(sys.modules[c.__module__], c.__name__, None) is c), own[0])
     return f"{cls.__module__}.{cls.__qualname__}"
 
 
@@ -184,7 +195,7 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.SourceLoader):
             raise OSError  # no cached bytecode: it would be the unwatched one
         return Path(path).read_bytes()
 
-    def source_to_code(self, data, path, *, _optimization=-1):
+    def source_to_code(self, data: Any, path: Any, *, _optimize: int = -1) -> Any:  # type: ignore[override]
         return watched(Path(path))
 
     def path_stats(self, path):
@@ -226,8 +237,8 @@ def compare(root: Path, records: list[Path], verbose: bool) -> None:
     from ms_adapter.tools.scanning.program import Program
 
     truth: dict[str, dict[Site, set[str]]] = {}
-    for path in records:
-        for file, sites in json.loads(path.read_text()).items():
+    for log in records:
+        for file, sites in json.loads(log.read_text()).items():
             for line, end, names in sites:
                 truth.setdefault(file, {}).setdefault((line, end), set()).update(map(plain_name, names))
     sources = [source.read(p) for p in source.files([root])]
@@ -251,8 +262,10 @@ def compare(root: Path, records: list[Path], verbose: bool) -> None:
             if verbose and names != ours:
                 why = unsure.get(file, {}).get(at, "")
                 print(f"{file}:{at[0]}:{at[1]}: run {sorted(names)}, scan {sorted(ours)} {why}")
-    print(f"{root.name}: {hit + missed} names called, recall {hit / max(hit + missed, 1):.1%}, "
-          f"precision {hit / max(hit + wrong, 1):.1%}")
+    print(
+        f"{root.name}: {hit + missed} names called, recall {hit / max(hit + missed, 1):.1%}, "
+        f"precision {hit / max(hit + wrong, 1):.1%}"
+    )
 
 
 def plain_name(name: str) -> str:

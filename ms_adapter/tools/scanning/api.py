@@ -1,4 +1,4 @@
-"""What is known of PyTorch's API without PyTorch: canonical names, classes and their members, what calls return.
+"""What is known of PyTorch's API without PyTorch: names, classes, members, what calls return.
 
 The names come from ms_adapter's own modules and registry; what neither tells is in `returns.toml`.
 """
@@ -20,7 +20,14 @@ from .values import BATCH, NOTHING, TENSOR, Api, Inst, Types, join, mapping, pla
 FACE = "ms_adapter.pytorch"
 ROOTS = ("torch", "torchvision")
 # Modules whose classes and functions PyTorch shows under a shorter name.
-SHORT = ("torch.nn", "torch.optim", "torch.optim.lr_scheduler", "torch.utils.data", "torch.distributions", "torch")
+SHORT = (
+    "torch.nn",
+    "torch.optim",
+    "torch.optim.lr_scheduler",
+    "torch.utils.data",
+    "torch.distributions",
+    "torch",
+)
 TABLE = tomllib.loads(Path(__file__).with_name("returns.toml").read_text())
 
 
@@ -46,7 +53,7 @@ def face(name: str) -> Any:
 @functools.cache
 def canonical(name: str) -> str:
     """The public name of what `name` names: `torch.nn.modules.linear.Linear` is `torch.nn.Linear`."""
-    found = face(name) if name.startswith("torch.") else None
+    found: Any = face(name) if name.startswith("torch.") else None
     if found is None or isinstance(found, types.ModuleType):
         return name
     if inspect.isclass(found):
@@ -66,7 +73,7 @@ def home_of(found: Any) -> str | None:
 
 
 @functools.cache
-def class_name(cls: type) -> str | None:
+def class_name(cls: Any) -> str | None:
     """The shortest public name of a class of the face."""
     home = home_of(cls)
     if home is None:
@@ -127,7 +134,7 @@ def inherits(cls: str, base: str) -> bool:
 
 @functools.cache
 def member(cls: str, name: str) -> str | None:
-    """The canonical name of an object's attribute: `torch.nn.Module.parameters` for Linear's; None: no such."""
+    """The canonical name of an attribute: `torch.nn.Module.parameters` of a Linear; None: no such."""
     found = face(cls)
     if inspect.isclass(found):
         if name == "__init__":
@@ -143,7 +150,9 @@ def member(cls: str, name: str) -> str | None:
     for base in bases(cls)[1:]:
         if inspect.isclass(face(base)) and (inherited := member(base, name)):
             return inherited
-    layer = name in TABLE["module_attribute"] and inherits(cls, "torch.nn.Module") and cls != "torch.nn.Module"
+    layer = (
+        name in TABLE["module_attribute"] and inherits(cls, "torch.nn.Module") and cls != "torch.nn.Module"
+    )
     return f"{cls}.{name}" if layer else None
 
 
@@ -164,7 +173,7 @@ def is_method(name: str) -> bool:
 @functools.cache
 def schemas() -> dict[str, list[str]]:
     """Of each operator of the registry, what its overloads return, as their schemas say it."""
-    from ms_adapter import _C
+    from ms_adapter import _C  # type: ignore[attr-defined]
 
     found = defaultdict(list)
     for _, name, _, schema, *_ in _C.rows():
@@ -211,7 +220,7 @@ def returned(name: str) -> Types:
     rows = schemas().get(last) or (schemas().get(last[:-1]) if last.endswith("_") else None)
     if rows:
         kinds = dict.fromkeys(rows)
-        # Overloads that differ in whether a tuple comes are told apart by the arguments, which are not followed.
+        # Overloads are told apart by the arguments, which are not followed.
         return join(*(parsed(kind) for kind in kinds)) if len(kinds) < 4 else unknown("its overloads differ")
     for start, what in TABLE["space"].items():
         if name.startswith(start):
@@ -224,7 +233,7 @@ def annotated(name: str) -> Types:
     found = face(name)
     note = getattr(found, "__annotations__", {}).get("return") if found is not None else None
     if inspect.isclass(note):
-        own = class_name(note)
+        own = class_name(note)  # type: ignore[arg-type]
         return frozenset({Inst(own)}) if own else plain(note.__name__)
     return NOTHING
 
@@ -262,6 +271,11 @@ def iterated(cls: str) -> Types:
 def telling() -> frozenset[str]:
     """Attribute names that hint at a tensor, module, optimizer or loader where the object is not known."""
     names: set[str] = set()
-    for cls in ("torch.Tensor", "torch.nn.Module", "torch.optim.Optimizer", "torch.optim.lr_scheduler.LRScheduler"):
+    for cls in (
+        "torch.Tensor",
+        "torch.nn.Module",
+        "torch.optim.Optimizer",
+        "torch.optim.lr_scheduler.LRScheduler",
+    ):
         names |= {n for n in dir(face(cls)) if not n.startswith("_")}
     return frozenset(names - set(TABLE["common"]["names"].split()))

@@ -1,4 +1,4 @@
-"""What calls give: the API's functions, the project's, constructors, and the built-in functions that pass values on."""
+"""What calls give: the API's, the project's, constructors, and built-in functions that pass values on."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import sys
 from typing import Any
 
 from . import api
-from .scope import Unit
+from .context import Context
+from .scope import Scope
 from .values import (
     BATCH,
     NOTHING,
@@ -39,40 +40,68 @@ from .values import (
 
 Args = list[Types]
 KwArgs = dict[str, Types]
-KNOWN_LIBRARIES = frozenset({"numpy", "scipy", "sklearn", "matplotlib", "PIL", "pandas", "tqdm", "cv2", "yaml"})
+KNOWN_LIBRARIES = frozenset(
+    {"numpy", "scipy", "sklearn", "matplotlib", "PIL", "pandas", "tqdm", "cv2", "yaml"}
+)
 # What these return, or wrap so that it is called as before, is their first argument.
 SAME = frozenset(
     {
-        *(f"torch.nn.Module.{m}" for m in ("to", "cuda", "cpu", "half", "float", "double", "bfloat16", "type", "train")),
-        *(f"torch.nn.Module.{m}" for m in ("eval", "requires_grad_", "apply", "to_empty", "share_memory", "npu")),
+        *(
+            f"torch.nn.Module.{m}"
+            for m in ("to", "cuda", "cpu", "half", "float", "double", "bfloat16", "type", "train")
+        ),
+        *(
+            f"torch.nn.Module.{m}"
+            for m in ("eval", "requires_grad_", "apply", "to_empty", "share_memory", "npu")
+        ),
         "torch.device.__enter__",
     }
 )
 WRAPPERS = frozenset(
     {
-        *("torch.compile", "torch.jit.script", "torch.nn.DataParallel", "torch.nn.parallel.DistributedDataParallel"),
+        *(
+            "torch.compile",
+            "torch.jit.script",
+            "torch.nn.DataParallel",
+            "torch.nn.parallel.DistributedDataParallel",
+        ),
         *("torch.nn.utils.weight_norm", "torch.nn.utils.spectral_norm", "functools.partial", "copy.deepcopy"),
-        *("torch.nn.utils.parametrizations.weight_norm", "torch.nn.utils.parametrizations.spectral_norm", "copy.copy"),
-        *("torch.jit.trace", "torch.no_grad", "functools.wraps", "functools.lru_cache", "functools.cache", "tqdm.tqdm"),
-        *("builtins.iter", "builtins.sorted", "builtins.reversed", "builtins.list", "builtins.tuple", "builtins.set"),
-        *("tqdm.auto.tqdm", "tqdm", "typing.cast", "itertools.cycle", "itertools.islice", "collections.deque"),
+        *(
+            "torch.nn.utils.parametrizations.weight_norm",
+            "torch.nn.utils.parametrizations.spectral_norm",
+            "copy.copy",
+        ),
+        *(
+            "torch.jit.trace",
+            "torch.no_grad",
+            "functools.wraps",
+            "functools.lru_cache",
+            "functools.cache",
+            "tqdm.tqdm",
+        ),
+        *(
+            "builtins.iter",
+            "builtins.sorted",
+            "builtins.reversed",
+            "builtins.list",
+            "builtins.tuple",
+            "builtins.set",
+        ),
+        *(
+            "tqdm.auto.tqdm",
+            "tqdm",
+            "typing.cast",
+            "itertools.cycle",
+            "itertools.islice",
+            "collections.deque",
+        ),
     }
 )
 HOLDERS = {"torch.nn.Sequential", "torch.nn.ModuleList", "torch.nn.ModuleDict", "torch.nn.ParameterList"}
 
 
-class Caller:
-    """Calls. The executor gives it `program`, `work`, `unit`, `scope`, `env` and `uses`."""
-
-    program: Any
-    work: Any
-    unit: Unit
-    scope: Any
-    env: Any
-    uses: dict
-    loops: list
-    calling: list[ast.Call]
-    opened: list[Object]
+class Caller(Context):
+    """Calls."""
 
     def called(self, node: ast.Call) -> Types:
         callee = node.func
@@ -114,7 +143,7 @@ class Caller:
         return [self.elements(types)]
 
     def call(self, node: ast.AST | None, functions: Types, args: Args, kwargs: KwArgs) -> Types:
-        """What calling any of the functions gives; without a node, it is not the program's text that calls."""
+        """What calling any of the functions gives; no node: it is not the program's text that calls."""
         return join(*(self.call_one(node, f, args, kwargs) for f in functions))
 
     def call_one(self, node: ast.AST | None, f: Value, args: Args, kwargs: KwArgs) -> Types:
@@ -154,7 +183,9 @@ class Caller:
         if name == "torch.utils.data.random_split":
             return frozenset({sequence(None, first or NOTHING)})
         if name in ("torch.utils.data.Subset", "torch.utils.data.ConcatDataset"):
-            return frozenset({holder(name, self.elements(self.elements(first) if "Concat" in name else first))})
+            return frozenset(
+                {holder(name, self.elements(self.elements(first) if "Concat" in name else first))}
+            )
         if name == "torch.utils.data.TensorDataset":
             return frozenset({holder(name, frozenset({sequence([TENSOR for _ in args])}))})
         if name == "torch.utils.checkpoint.checkpoint" and args:
@@ -171,7 +202,9 @@ class Caller:
             return frozenset({f.owner})
         if f.name.endswith(".apply") and api.inherits(owner_class(f.owner), "torch.autograd.Function"):
             owner = f.owner.cls if isinstance(f.owner, Object) else f.owner
-            return self.call_method(owner, "forward", [NOTHING, *args]) if isinstance(owner, Class) else TENSOR
+            return (
+                self.call_method(owner, "forward", [NOTHING, *args]) if isinstance(owner, Class) else TENSOR
+            )
         if f.name == "torch.nn.ModuleList.append" or f.name == "torch.nn.ModuleList.extend":
             return frozenset({f.owner})
         if f.name == "torch.optim.Optimizer.step" and first:  # a closure
@@ -181,7 +214,8 @@ class Caller:
         return api.returned(f.name)
 
     def call_container(self, f: ApiMethod, args: Args) -> Types:
-        name, owner = f.name.partition(".")[2], f.owner
+        name = f.name.partition(".")[2]
+        owner: Any = f.owner
         if name in ("append", "insert", "extend") and args:
             added = args[-1] if name != "extend" else self.elements(args[0])
             grown = frozenset({sequence(None, join(owner.element, added))})
@@ -228,7 +262,9 @@ class Caller:
         for name, types in zip(names, args):
             self.work.grow(unit.params[name], types)
         if node.vararg is not None and len(args) > len(names):
-            self.work.grow(unit.params[node.vararg.arg], frozenset({sequence(None, join(*args[len(names) :]))}))
+            self.work.grow(
+                unit.params[node.vararg.arg], frozenset({sequence(None, join(*args[len(names) :]))})
+            )
         rest = {}
         for name, types in kwargs.items():
             if name in unit.params:
@@ -242,7 +278,11 @@ class Caller:
         noted = self.program.returns(function, self)
         if unit.yields.types:
             return frozenset({sequence(None, unit.yields.types)})
-        found = frozenset(v for v in unit.result.types if not isinstance(v, Unknown)) if noted else unit.result.types
+        found = (
+            frozenset(v for v in unit.result.types if not isinstance(v, Unknown))
+            if noted
+            else unit.result.types
+        )
         return join(found, noted)
 
     def call_method(self, owner: Value, name: str, args: Args) -> Types:
@@ -255,7 +295,12 @@ class Caller:
                 cell.readers.add(self.unit)
                 functions = [v for v in cell.types if isinstance(v, Function)]
                 static = [f.kind == "staticmethod" for f in functions]
-                return join(*(self.call_function(f, args if s else [me, *args], {}) for f, s in zip(functions, static)))
+                return join(
+                    *(
+                        self.call_function(f, args if s else [me, *args], {})
+                        for f, s in zip(functions, static)
+                    )
+                )
         return NOTHING
 
     def construct(self, cls: Class, args: Args, kwargs: KwArgs) -> Types:
@@ -300,14 +345,20 @@ class Caller:
                     me = frozenset({f})
                     return join(*(self.call_function(g, [me, *args], kwargs) for g in functions))
             return api.called(base)
-        return self.call_method(f, "__call__", args) or unknown(f"nothing tells what calling a {f.cls.name} gives")
+        return self.call_method(f, "__call__", args) or unknown(
+            f"nothing tells what calling a {f.cls.name} gives"
+        )
 
     # --- Python's own, and other libraries ----------------------------------------------------------
     def call_foreign(self, node: ast.AST | None, f: Foreign, args: Args, kwargs: KwArgs) -> Types:
         name, first = f.name, args[0] if args else NOTHING
         if name in WRAPPERS:
-            if name.startswith("builtins.") or "tqdm" in name or name.startswith("itertools"):
-                return frozenset({sequence(None, self.elements(first))}) if first else frozenset({sequence(None)})
+            if name.startswith(("builtins.", "itertools")) or "tqdm" in name:
+                return (
+                    frozenset({sequence(None, self.elements(first))})
+                    if first
+                    else frozenset({sequence(None)})
+                )
             return args[1] if name == "typing.cast" and len(args) > 1 else first
         special = self.BUILTINS.get(name)
         if special is not None:
@@ -343,12 +394,12 @@ class Caller:
         return join(*args) if len(args) > 1 else self.elements(args[0])
 
     def super_(self, node: ast.AST | None, args: Args, kwargs: KwArgs) -> Types:
-        scope = self.scope
+        scope: Scope | None = self.scope
         while scope is not None and scope.cls is None:
             scope = scope.parent
-        return frozenset({Parent(scope.cls)}) if scope is not None else NOTHING
+        return frozenset({Parent(scope.cls)}) if scope is not None and scope.cls is not None else NOTHING
 
-    def attribute_by_name(self, node: ast.AST | None, args: Args, kwargs: KwArgs) -> Types:
+    def attribute_by_name(self, node: Any, args: Args, kwargs: KwArgs) -> Types:
         names = [v.text for v in args[1] if isinstance(v, Text)] if len(args) > 1 else []
         found = [
             self.attribute_of(ast.copy_location(ast.Attribute(node, n), node), owner, "read")
@@ -433,7 +484,9 @@ class Caller:
                 parts = [self.collated(i) for i in v.items] if v.items is not None else None
                 found.append(frozenset({sequence(parts, None if parts else self.collated(v.element))}))
             elif isinstance(v, Mapping):
-                found.append(frozenset({mapping({k: self.collated(t) for k, t in v.fields}, self.collated(v.element))}))
+                found.append(
+                    frozenset({mapping({k: self.collated(t) for k, t in v.fields}, self.collated(v.element))})
+                )
             elif isinstance(v, (Text,)) or v == Plain("str"):
                 found.append(frozenset({sequence(None, plain("str"))}))
             elif isinstance(v, (Plain, Inst)):

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 import builtins
-import sys
+from typing import Any, ClassVar
 
 from . import api
 from .calls import Caller
+from .scope import Scope
 from .values import (
     BATCH,
     NOTHING,
@@ -37,14 +38,16 @@ from .values import (
     unknown,
 )
 
-NUMBERS = frozenset({"int", "float", "bool", "complex", "number"})
 OPERATORS = {
-    ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "truediv", ast.FloorDiv: "floordiv", ast.Mod: "mod",
-    ast.Pow: "pow", ast.MatMult: "matmul", ast.BitAnd: "and", ast.BitOr: "or", ast.BitXor: "xor",
-    ast.LShift: "lshift", ast.RShift: "rshift", ast.Eq: "eq", ast.NotEq: "ne", ast.Lt: "lt", ast.LtE: "le",
-    ast.Gt: "gt", ast.GtE: "ge", ast.USub: "neg", ast.UAdd: "pos", ast.Invert: "invert",
-}  # fmt: skip
-KNOWN_LIBRARIES = frozenset({"numpy", "scipy", "sklearn", "matplotlib", "PIL", "pandas", "tqdm", "cv2", "yaml"})
+    getattr(ast, node): name
+    for node, name in (
+        *(("Add", "add"), ("Sub", "sub"), ("Mult", "mul"), ("Div", "truediv"), ("FloorDiv", "floordiv")),
+        *(("Mod", "mod"), ("Pow", "pow"), ("MatMult", "matmul"), ("BitAnd", "and"), ("BitOr", "or")),
+        *(("BitXor", "xor"), ("LShift", "lshift"), ("RShift", "rshift"), ("Eq", "eq"), ("NotEq", "ne")),
+        *(("Lt", "lt"), ("LtE", "le"), ("Gt", "gt"), ("GtE", "ge"), ("USub", "neg"), ("UAdd", "pos")),
+        ("Invert", "invert"),
+    )
+}
 
 
 class Evaluator(Caller):
@@ -78,7 +81,7 @@ class Evaluator(Caller):
         found = self.env.get(name) if self.env is not None else None
         if found is not None:
             return found
-        scope = self.scope
+        scope: Scope | None = self.scope
         while scope is not None:
             cell = scope.cells.get(name)
             if cell is not None and (scope.kind != "class" or scope is self.scope):
@@ -106,7 +109,9 @@ class Evaluator(Caller):
             why = next(o.why for o in owners if isinstance(o, Unknown))
             self.unsure(node, node.attr, why)
         elif not owners and node.attr in api.telling():
-            self.unsure(node, node.attr, f"nothing in the project gives `{ast.unparse(node.value)[:60]}` a value")
+            self.unsure(
+                node, node.attr, f"nothing in the project gives `{ast.unparse(node.value)[:60]}` a value"
+            )
         return join(*found)
 
     def attribute_of(self, node: ast.Attribute, owner: Value, kind: str) -> Types:
@@ -139,7 +144,15 @@ class Evaluator(Caller):
     def plain_attribute(self, owner: Value, name: str) -> Types:
         if isinstance(owner, Sequence) and name in ("append", "extend", "insert", "pop", "copy"):
             return frozenset({ApiMethod(f"list.{name}", owner)})
-        if isinstance(owner, Mapping) and name in ("items", "values", "keys", "get", "pop", "copy", "setdefault"):
+        if isinstance(owner, Mapping) and name in (
+            "items",
+            "values",
+            "keys",
+            "get",
+            "pop",
+            "copy",
+            "setdefault",
+        ):
             return frozenset({ApiMethod(f"dict.{name}", owner)})
         loose = self.loose(name)
         return loose if loose and isinstance(owner, Plain) else plain("part of something plain")
@@ -162,7 +175,11 @@ class Evaluator(Caller):
             return frozenset({ApiMethod(member or full, owner)})
         name = api.canonical(full)
         self.use(node, name, kind)
-        return api.parsed(api.TABLE["attribute"][name]) if name in api.TABLE["attribute"] else frozenset({Api(name)})
+        return (
+            api.parsed(api.TABLE["attribute"][name])
+            if name in api.TABLE["attribute"]
+            else frozenset({Api(name)})
+        )
 
     def object_attribute(self, node: ast.Attribute, owner: Inst, kind: str) -> Types:
         member = api.member(owner.cls, node.attr)
@@ -197,7 +214,11 @@ class Evaluator(Caller):
                 if cell.types:
                     return self.bound(cell.types, owner, node)
             elif isinstance(at, Api):
-                found = self.object_attribute(node, Inst(at.name), kind) if api.member(at.name, node.attr) else NOTHING
+                found = (
+                    self.object_attribute(node, Inst(at.name), kind)
+                    if api.member(at.name, node.attr)
+                    else NOTHING
+                )
                 if found:
                     return self.owned(found, owner)
             else:
@@ -239,7 +260,9 @@ class Evaluator(Caller):
                 member = api.member(at.name, node.attr)
                 if member:
                     self.use(node, member, kind)
-                    return frozenset({ApiMethod(member, me)}) if api.is_method(member) else api.attribute(member)
+                    return (
+                        frozenset({ApiMethod(member, me)}) if api.is_method(member) else api.attribute(member)
+                    )
         return NOTHING
 
     def module_attribute(self, module: Module, name: str) -> Types:
@@ -254,7 +277,9 @@ class Evaluator(Caller):
     def binary(self, node: ast.BinOp) -> Types:
         return self.operation(node, node.op, self.value(node.left), self.value(node.right))
 
-    def operation(self, node: ast.AST, op: ast.operator, left: Types, right: Types, inplace: bool = False) -> Types:
+    def operation(
+        self, node: ast.AST, op: ast.operator, left: Types, right: Types, inplace: bool = False
+    ) -> Types:
         if is_tensor(left) or is_tensor(right):
             self.use(node, f"torch.Tensor.__{'i' * inplace}{OPERATORS[type(op)]}__", "operator")
             return TENSOR
@@ -343,7 +368,8 @@ class Evaluator(Caller):
     def tuple_(self, node: ast.Tuple | ast.List) -> Types:
         if any(isinstance(e, ast.Starred) for e in node.elts):
             parts = [
-                self.elements(self.value(e.value)) if isinstance(e, ast.Starred) else self.value(e) for e in node.elts
+                self.elements(self.value(e.value)) if isinstance(e, ast.Starred) else self.value(e)
+                for e in node.elts
             ]
             return frozenset({sequence(None, join(*parts))})
         return frozenset({sequence([self.value(e) for e in node.elts])})
@@ -392,8 +418,8 @@ class Evaluator(Caller):
             if isinstance(place, ast.Slice):
                 return frozenset({sequence(None, owner.element)})
             k = constant_int(place)
-            known = owner.items is not None and k is not None and -len(owner.items) <= k < len(owner.items)
-            return owner.items[k] if known else owner.element
+            items = owner.items or ()
+            return items[k] if k is not None and -len(items) <= k < len(items) else owner.element
         if isinstance(owner, Mapping):
             fields = dict(owner.fields)
             keys = [v.text for v in index if isinstance(v, Text)]
@@ -511,7 +537,7 @@ class Evaluator(Caller):
                 found[name] = cell.types
         return found
 
-    EXPRESSIONS = {
+    EXPRESSIONS: ClassVar[dict[type, Any]] = {
         ast.Name: name,
         ast.Constant: constant,
         ast.Attribute: attribute,
@@ -559,9 +585,3 @@ def constant_int(node: ast.expr) -> int | None:
         inner = constant_int(node.operand)
         return None if inner is None else -inner
     return node.value if isinstance(node, ast.Constant) and type(node.value) is int else None
-
-
-def is_certain(name: str) -> bool:
-    """Whether what a module outside the project gives is certainly nothing of the API's."""
-    top = name.partition(".")[0]
-    return top in KNOWN_LIBRARIES or top in sys.stdlib_module_names or top in ("builtins", "dict")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
+from typing import Any, ClassVar
 
 from .evaluate import Evaluator
 from .values import (
@@ -64,7 +65,7 @@ class Executor(Evaluator):
                 self.assign(target.value, frozenset({sequence(None, self.elements(types))}))
             elif exact and not starred:
                 others = types - frozenset(exact)
-                parts = [v.items[k] for v in exact]
+                parts = [v.items[k] for v in exact if v.items]
                 self.assign(target, join(*parts, *([self.elements(others)] if others else [])))
             else:
                 self.assign(target, self.elements(types))
@@ -269,7 +270,7 @@ class Executor(Evaluator):
             else:
                 self.bind(alias.asname or alias.name, self.imported_name(node, module, alias.name))
 
-    STATEMENTS = {
+    STATEMENTS: ClassVar[dict[type, Any]] = {
         ast.Expr: expression,
         ast.Assign: assignment,
         ast.AnnAssign: annotated,
@@ -314,5 +315,3 @@ def joined(ends: list[Env | None]) -> Env | None:
             elif known is not types:
                 together[name] = join(known, types)
     return together
-
-

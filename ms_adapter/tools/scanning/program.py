@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import functools
 from dataclasses import dataclass
+from typing import Any
 
 from . import api
 from .execute import Executor
@@ -50,6 +52,7 @@ class Program:
         self.units: dict[int, Unit] = {}
         self.functions: dict[int, Function] = {}
         self.classes: dict[int, Class] = {}
+        self.bodies: dict[int, list[ast.stmt]] = {}
         self.noted: dict[int, Types] = {}
         self.read: set[int] = set()  # annotations whose meaning is known
         for source in sources:
@@ -95,7 +98,7 @@ class Program:
             found = self.scopes[id(module)] = Scope("module", module)
         return found
 
-    def function(self, node: ast.AST, scope: Scope) -> Function:
+    def function(self, node: Any, scope: Scope) -> Function:
         found = self.functions.get(id(node))
         if found is None:
             owner = scope.cls if scope.kind == "class" else None
@@ -108,16 +111,17 @@ class Program:
         if found is None:
             found = self.classes[id(node)] = Class(node.name, None)
             found.scope = Scope("class", scope.module, scope, cls=found)
-            self.classes[id(found)] = node  # its fields are read from it
+            self.bodies[id(found)] = node.body
         return found
 
     def unit(self, function: Function) -> Unit:
         found = self.units.get(id(function.node))
         if found is None:
-            node = function.node
+            node: Any = function.node
             scope = Scope("function", function.scope.module, function.scope)
             scope.cls = function.owner
-            body = [ast.copy_location(ast.Return(node.body), node.body)] if isinstance(node, ast.Lambda) else node.body
+            is_lambda = isinstance(node, ast.Lambda)
+            body: Any = [ast.copy_location(ast.Return(node.body), node.body)] if is_lambda else node.body
             found = self.units[id(node)] = Unit(scope, body, function)
             a = node.args
             for arg in (*a.posonlyargs, *a.args, *a.kwonlyargs, *(x for x in (a.vararg, a.kwarg) if x)):
@@ -127,8 +131,8 @@ class Program:
 
     def fields(self, cls: Class) -> list[str]:
         """The annotated names in a class's body."""
-        node = self.classes[id(cls)]
-        return [s.target.id for s in node.body if isinstance(s, ast.AnnAssign) and isinstance(s.target, ast.Name)]
+        noted = (s.target for s in self.bodies[id(cls)] if isinstance(s, ast.AnnAssign))
+        return [target.id for target in noted if isinstance(target, ast.Name)]
 
     def set_attribute(self, name: str) -> Cell:
         return self.loose.setdefault(name, Cell())
@@ -157,7 +161,7 @@ class Program:
                 me = function.owner if of_class else Object(function.owner)
                 self.work.grow(unit.params[named[0].arg], frozenset({me}))
         if getattr(function.node, "returns", None) is not None and not self.noted.get(id(function)):
-            self.noted[id(function)] = run.annotation(function.node.returns)
+            self.noted[id(function)] = run.annotation(function.node.returns)  # type: ignore[union-attr, arg-type]
 
     def returns(self, function: Function, run: Run) -> Types:
         return self.noted.get(id(function), NOTHING)
@@ -253,7 +257,7 @@ class Run(Executor):
         return NOTHING
 
 
-def span(node: ast.AST) -> tuple[int, int, int]:
+def span(node: Any) -> tuple[int, int, int]:
     """(line, first column, column after the end) of the last name in an expression."""
     line = getattr(node, "end_lineno", None) or node.lineno
     end = getattr(node, "end_col_offset", None) or node.col_offset + 1
@@ -266,17 +270,18 @@ def span(node: ast.AST) -> tuple[int, int, int]:
 
 def tensor_like(function: ast.AST, name: str) -> bool:
     """Whether a parameter is used as only a tensor can be: `x.unsqueeze(0)`, `x.detach()`."""
-    for node in ast.walk(function):
-        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == name:
-            if node.attr in only_tensors():
-                return True
-    return False
+    return any(
+        isinstance(node, ast.Attribute)
+        and isinstance(node.value, ast.Name)
+        and node.value.id == name
+        and node.attr in only_tensors()
+        for node in ast.walk(function)
+    )
 
 
+@functools.cache
 def only_tensors() -> frozenset[str]:
     """Methods of tensors that no module, optimizer, array or string has."""
     own = {n for n in dir(api.face("torch.Tensor")) if not n.startswith("_")}
     others = {n for cls in ("torch.nn.Module", "torch.optim.Optimizer") for n in dir(api.face(cls))}
     return frozenset(own & api.telling()) - others
-
-

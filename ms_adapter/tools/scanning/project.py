@@ -9,7 +9,7 @@ from .values import Module
 
 
 class Project:
-    """The sources by module name. A file's name starts where its packages do, or at the root that was scanned."""
+    """The sources by module name, which starts where a file's packages do, or at the root scanned."""
 
     def __init__(self, roots: list[Path], sources: list[Source]) -> None:
         self.roots = [r.resolve() if r.is_dir() else r.resolve().parent for r in roots]
@@ -24,7 +24,7 @@ class Project:
                 self.modules.setdefault(name, module)
 
     def names(self, path: Path) -> list[str]:
-        """The names under which a file can be imported: from its outermost package, from a root, from its folder."""
+        """The names under which a file can be imported: from its package, from a root, from its folder."""
         parts = [] if path.stem == "__init__" else [path.stem]
         folder = path.parent
         packaged = list(parts)

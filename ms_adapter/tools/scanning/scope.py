@@ -1,4 +1,4 @@
-"""Where names live, and the order of work: a unit of code runs again when something that it read has grown."""
+"""Where names live, and the order of work: code runs again when something that it read has grown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading Python as it lies around: modules of Python 3.8 to 3.13, notebooks, wrong encodings, broken files."""
+"""Reading Python as it lies around: syntax of 3.8 to 3.13, notebooks, wrong encodings, broken files."""
 
 from __future__ import annotations
 
@@ -11,7 +11,19 @@ import warnings
 from dataclasses import dataclass
 from pathlib import Path
 
-SKIPPED = {".git", ".hg", ".tox", ".nox", "__pycache__", "node_modules", "site-packages", ".venv", "venv", "build", "dist"}
+SKIPPED = {
+    ".git",
+    ".hg",
+    ".tox",
+    ".nox",
+    "__pycache__",
+    "node_modules",
+    "site-packages",
+    ".venv",
+    "venv",
+    "build",
+    "dist",
+}
 LARGEST_BYTES = 4 << 20  # beyond that a file is data, not a program
 
 
@@ -33,7 +45,9 @@ def files(paths: list[Path]) -> list[Path]:
     for path in paths:
         if path.is_dir():
             inside = (p for p in path.rglob("*") if p.suffix in (".py", ".ipynb") and p.is_file())
-            found.update((p, None) for p in sorted(inside) if not SKIPPED & set(p.relative_to(path).parts[:-1]))
+            found.update(
+                (p, None) for p in sorted(inside) if not SKIPPED & set(p.relative_to(path).parts[:-1])
+            )
         else:
             found[path] = None
     return list(found)
@@ -67,7 +81,7 @@ def decoded(data: bytes) -> str:
 
 
 def notebook(data: bytes) -> tuple[str, list[tuple[int, int]]]:
-    """A notebook's code cells as one program; magics and shell lines are blanked, so that lines keep their place."""
+    """A notebook's code cells as one program; magics and shell lines are blanked in their places."""
     lines: list[str] = []
     places: list[tuple[int, int]] = []
     for number, cell in enumerate(json.loads(data)["cells"], 1):
@@ -114,7 +128,9 @@ def in_older_syntax(text: str) -> str:
             return libcst.Assign(targets=[target], value=updated_node.value)
 
         def leave_FormattedString(self, original_node, updated_node):  # noqa: N802
-            inside = [p.expression for p in updated_node.parts if isinstance(p, libcst.FormattedStringExpression)]
+            inside = [
+                p.expression for p in updated_node.parts if isinstance(p, libcst.FormattedStringExpression)
+            ]
             if not inside or updated_node.prefix.lower().startswith("rf"):
                 return updated_node
             called = libcst.Attribute(libcst.SimpleString('""'), libcst.Name("format"))

@@ -1,4 +1,4 @@
-"""What the scan knows of a value: a name of the API, an object of one of its classes, something of the project."""
+"""What the scan knows of a value: a name of the API, an object of its, something of the project."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ Value = (
     Api | Inst | Batch | Plain | Text | Foreign | Unknown | Sequence | Mapping | Bound | ApiMethod
     | Module | Function | Class | Object | Parent
 )  # fmt: skip
-Types = frozenset  # of Value; the empty one stands for "not known yet"
+Types = frozenset[Any]  # of Value; the empty one stands for "not known yet"
 
 NOTHING: Types = frozenset()
 TENSOR: Types = frozenset({Inst("torch.Tensor")})
@@ -201,7 +201,9 @@ def _merged_sequence(found: list[Sequence]) -> Sequence:
     element = join(*(s.element for s in found))
     if len(lengths) > 1 or -1 in lengths:
         return sequence(None, element)
-    return sequence([join(*column) for column in zip(*(s.items for s in found if s.items is not None))], element)
+    return sequence(
+        [join(*column) for column in zip(*(s.items for s in found if s.items is not None))], element
+    )
 
 
 def _merged_mapping(found: list[Mapping]) -> Mapping:
@@ -227,7 +229,7 @@ def holder(cls: str, element: Types | None) -> Inst:
     return Inst(cls, element if element is not None and depth(element) < DEEPEST else None)
 
 
-def depth(values: Iterable[Value]) -> int:
+def depth(values: Iterable[Any]) -> int:
     return max((1 + depth(v.element) for v in values if getattr(v, "element", None) is not None), default=0)
 
 
