@@ -3,6 +3,7 @@
 import functools
 
 from ..ops import _custom
+from ..ops import torchvision as _torchvision
 from ..ops._schemas import parse_schema
 
 __all__ = ["Library", "define", "fallthrough_kernel", "find", "impl"]
@@ -17,6 +18,17 @@ _DEVICE_KEYS = {
     None: "CompositeExplicitAutograd",
 }
 _libraries = []
+
+
+class _ServedByRow:
+    """An operator of another library that the registry serves whole: what that library registers for it
+    (shapes, gradients, autocast) is taken and not called.
+    """
+
+    def __init__(self, overload):
+        self._schema = overload._schema
+        self.kernels, self.dispatch_rules = {}, {}
+        self.fake = self.backward = self.setup_context = self.vmap = self.autocast_dtype = None
 
 
 def find(op):
@@ -39,6 +51,8 @@ def find(op):
             "TorchDispatchMode can replace them."
         )
     rest, _, overload = rest.partition(".")
+    if namespace == "torchvision" and _torchvision.is_row(rest):
+        return _ServedByRow(getattr(_torchvision, rest).default)
     packet = _custom.packets.get((namespace, rest))
     found = packet._overloads.get(overload or "default") if packet else None
     if found is None:

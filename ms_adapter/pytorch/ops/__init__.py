@@ -1,14 +1,15 @@
 """torch.ops: operators by namespace: ``torch.ops.aten`` has the registry's, others those of torch.library."""
 
+import pathlib
 import sys
 import types
 
-from . import aten
+from . import aten, torchvision
 from ._custom import packets
 from ._overloads import OpOverload, OpOverloadPacket
 from .aten import _msa as msa
 
-__all__ = ["OpOverload", "OpOverloadPacket", "aten", "load_library", "loaded_libraries", "msa"]
+__all__ = ["OpOverload", "OpOverloadPacket", "aten", "load_library", "loaded_libraries", "msa", "torchvision"]
 
 loaded_libraries: set[str] = set()
 
@@ -20,8 +21,12 @@ class _CannotLoad(NotImplementedError, OSError):
 def load_library(path):
     """Loads kernels that were built against ``ms_adapter/kernel.h`` (docs/cpp_extension.md).
 
-    NotImplementedError (which is an OSError too) for libraries built against PyTorch's C++.
+    torchvision's libraries count as loaded, as their operators are here (``torch.ops.torchvision``,
+    ``torch.ops.image``). NotImplementedError (which is an OSError too) for others built against PyTorch's
+    C++.
     """
+    if pathlib.Path(path).parent.name == "torchvision" and _provide_of_torchvision(pathlib.Path(path).stem):
+        return
     if _is_of_kernels(path):
         from ..utils.cpp_extension import load_library as load_kernels
 
@@ -33,6 +38,17 @@ def load_library(path):
         "Write the operator in Python (torch.library.custom_op), or its kernel for ms_adapter's own header "
         "(docs/cpp_extension.md)."
     )
+
+
+def _provide_of_torchvision(library):
+    """Whether it is one of torchvision's libraries, whose operators are then there."""
+    if library == "_C":
+        torchvision.provide()
+    elif library == "image":
+        from ._image import provide
+
+        provide()
+    return library in ("_C", "image")
 
 
 def _is_of_kernels(path):

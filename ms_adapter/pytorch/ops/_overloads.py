@@ -108,7 +108,7 @@ class OpOverloadPacket:
     def __getattr__(self, name):
         if name in self.__dict__.get("_overloads", ()):
             return self._overloads[name]
-        if name.startswith("_") or self._namespace not in ("aten", "msa"):
+        if name.startswith("_") or self._namespace not in ("aten", "msa", "torchvision"):
             raise AttributeError(f"'{self._namespace}.{self.__name__}' has no overload '{name}'")
         made = self.__dict__[name] = self._overload(name)
         return made

@@ -11,6 +11,7 @@ import types
 
 from ms_adapter import _C
 
+from . import torchvision
 from ._overloads import OpOverloadPacket
 
 _SPACES = ("linalg", "fft", "special", "sparse")
@@ -81,7 +82,7 @@ def _make_overload(row, form, numbers):
     name, overload = _rows()[0][row]
     base, label = name_in_aten(name, overload, form, bool(numbers))
     theirs = name in _NAMES or _find_public(base) or name[0] != "_" and name not in _OURS_ALONE
-    space = sys.modules[__name__] if theirs else _msa
+    space = torchvision if torchvision.is_row(base) else sys.modules[__name__] if theirs else _msa
     made = getattr(space, base)._overload(label)
     made._row = find_row(base, label) or (row, form)
     return made
