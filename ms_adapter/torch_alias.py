@@ -97,6 +97,11 @@ def _called_by_import() -> bool:
     return frame is not None and frame.f_code.co_name == "_find_and_load_unlocked"
 
 
+def is_installed() -> bool:
+    """Whether `torch` means ms_adapter.pytorch in this process."""
+    return any(isinstance(finder, _Finder) for finder in sys.meta_path)
+
+
 def install() -> None:
     """Make `torch` mean ms_adapter.pytorch from here on; a second call changes nothing.
 
@@ -109,7 +114,7 @@ def install() -> None:
         >>> torch.__name__
         'ms_adapter.pytorch'
     """
-    if any(isinstance(finder, _Finder) for finder in sys.meta_path):
+    if is_installed():
         return
     loaded = sys.modules.get("torch")
     if loaded is not None and loaded.__name__ != FACE:

@@ -62,7 +62,7 @@ def _encoded(data):
         )
     if not data.is_contiguous():
         raise RuntimeError("Input tensor must be contiguous.")
-    return bytes(memoryview(data))
+    return data.numpy().tobytes()
 
 
 def _tensor(raw):
@@ -207,7 +207,7 @@ def _picture(operator, data):
     channels, height, width = data.shape
     if channels not in (1, 3):
         raise RuntimeError(f"{operator}: The number of channels should be 1 or 3, got: {channels}")
-    raw = bytes(memoryview(data.permute(1, 2, 0).contiguous()))
+    raw = data.permute(1, 2, 0).contiguous().numpy().tobytes()
     return image.frombytes("L" if channels == 1 else "RGB", (width, height), raw)
 
 
@@ -242,6 +242,6 @@ def _write_file(filename, data):
     if data.dim() != 1:
         raise RuntimeError(f"write_file: Input data should be a 1-dimensional tensor, got {data.dim()}D")
     try:
-        pathlib.Path(filename).write_bytes(bytes(memoryview(data.contiguous())))
+        pathlib.Path(filename).write_bytes(data.contiguous().numpy().tobytes())
     except OSError as err:
         raise RuntimeError(f"write_file: Error opening output file {filename}: {err.strerror}") from err

@@ -1,225 +1,203 @@
-"""assert_close: equal up to a tolerance, or an AssertionError that says where and by how much not."""
+"""Comparison by kinds of values: what other libraries' own test helpers build on, as torchvision's do.
+
+``assert_close`` itself needs none of this; it is in _differences.py.
+"""
 
 import numbers
-import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import ms_adapter.pytorch as torch
 
-_DEFAULT = {  # relative and absolute tolerance by dtype
-    "float16": (1e-3, 1e-5),
-    "bfloat16": (1.6e-2, 1e-5),
-    "float32": (1.3e-6, 1e-5),
-    "float64": (1e-7, 1e-7),
-    "complex64": (1.3e-6, 1e-5),
-    "complex128": (1e-7, 1e-7),
-}
+from . import _differences
+from ._differences import assert_allclose, assert_close
+
+__all__ = ["assert_allclose", "assert_close"]
 
 
-def _tolerances(*dtypes):
-    known = [_DEFAULT.get(str(dtype).removeprefix("torch."), (0.0, 0.0)) for dtype in dtypes]
-    return max(rtol for rtol, _ in known), max(atol for _, atol in known)
+class UnsupportedInputs(Exception):  # noqa: N818 - PyTorch's name
+    """Raised by a pair for values that are not of its kind."""
 
 
-def assert_close(
-    actual,
-    expected,
-    *,
-    allow_subclasses=True,
-    rtol=None,
-    atol=None,
-    equal_nan=False,
-    check_device=True,
-    check_dtype=True,
-    check_layout=True,
-    check_stride=False,
-    msg=None,
-):
-    """Raise AssertionError unless ``|actual - expected| <= atol + rtol * |expected|`` everywhere.
+class ErrorMeta(Exception):  # noqa: N818 - PyTorch's name
+    """What differs: the type of the error, its text, and where in the containers."""
 
-    Takes tensors, numbers, and mappings and sequences of them. The tolerances default by dtype; give both or
-    none.
+    def __init__(self, type, msg, *, id=()):
+        super().__init__(msg)
+        self.type, self.msg, self.id = type, msg, id
 
-    >>> import ms_adapter.pytorch as torch
-    >>> torch.testing.assert_close(torch.tensor([1.0]), torch.tensor([1.0 + 1e-7]))
-    """
-    if (rtol is None) != (atol is None):
-        raise ValueError("rtol and atol must both be specified or both be unspecified")
-    options = {
-        "rtol": rtol,
-        "atol": atol,
-        "equal_nan": equal_nan,
-        "check_device": check_device,
-        "check_dtype": check_dtype,
-        "check_layout": check_layout,
-        "check_stride": check_stride,
-        "allow_subclasses": allow_subclasses,
-    }
-    fault = _difference(actual, expected, "", options)
-    if fault is None:
-        return
-    raise AssertionError(msg(fault) if callable(msg) else msg or fault)
+    def to_error(self, msg=None):
+        """The error to raise; ``msg`` replaces the text, or makes another one of it."""
+        where = f"\n\nThe failure occurred for item {''.join(f'[{key!r}]' for key in self.id)}"
+        text = self.msg + (where if self.id else "")
+        return self.type(msg(text) if callable(msg) else msg or text)
 
 
-def assert_allclose(actual, expected, rtol=None, atol=None, equal_nan=True, msg=""):
-    """:func:`assert_close` whatever the dtypes, devices and strides. Deprecated."""
-    warnings.warn("torch.testing.assert_allclose is deprecated: use assert_close.", stacklevel=2)
-    assert_close(
-        torch.as_tensor(actual),
-        torch.as_tensor(expected),
-        rtol=rtol,
-        atol=atol,
-        equal_nan=equal_nan,
-        check_device=False,
-        check_dtype=False,
-        msg=msg or None,
-    )
+class Pair:
+    """Two values of one kind; ``compare`` raises ErrorMeta where they differ."""
+
+    def __init__(self, actual, expected, *, id=(), **unknown_parameters):
+        self.actual, self.expected, self.id = actual, expected, id
+        self._unknown_parameters = unknown_parameters
+
+    def compare(self):
+        """Raises an ErrorMeta unless the two are close."""
+        raise NotImplementedError
+
+    def _fail(self, type, msg, *, id=()):
+        raise ErrorMeta(type, msg, id=self.id or id)
+
+    def _require(self, fault):
+        if fault:
+            self._fail(AssertionError, fault)
 
 
-def _difference(actual, expected, where, options):
-    """What is wrong, as a text; None where nothing is."""
+class ObjectPair(Pair):
+    """Anything, by ``==``."""
+
+    def compare(self):
+        if self.actual != self.expected:
+            self._fail(AssertionError, f"{self.actual} != {self.expected}")
+
+
+class NonePair(Pair):
+    """None, and what should be."""
+
+    def __init__(self, actual, expected, **other_parameters):
+        if actual is not None and expected is not None:
+            raise UnsupportedInputs
+        super().__init__(actual, expected, **other_parameters)
+
+    def compare(self):
+        if self.actual is not self.expected:
+            self._fail(AssertionError, f"None mismatch: {self.actual} is not {self.expected}")
+
+
+class _TolerantPair(Pair):
+    """Two values that may differ by a tolerance, by default that of their dtypes."""
+
+    def __init__(self, actual, expected, *, rtol=None, atol=None, equal_nan=False, **other):
+        checks = {name: other.pop(f"check_{name}", True) for name in ("device", "dtype", "layout")}
+        self.check_stride = other.pop("check_stride", False)
+        self.allow_subclasses = other.pop("allow_subclasses", True)
+        self.check_device, self.check_dtype, self.check_layout = checks.values()
+        super().__init__(actual, expected, **other)
+        self.rtol, self.atol, self.equal_nan = rtol, atol, equal_nan
+
+    def _options(self):
+        names = ("rtol", "atol", "equal_nan", "check_device", "check_dtype", "check_layout", "check_stride")
+        return {name: getattr(self, name) for name in (*names, "allow_subclasses")}
+
+
+class NumberPair(_TolerantPair):
+    """Python's numbers."""
+
+    def __init__(self, actual, expected, *, check_dtype=False, **other_parameters):
+        if not all(isinstance(value, numbers.Number) for value in (actual, expected)):
+            raise UnsupportedInputs
+        super().__init__(actual, expected, check_dtype=check_dtype, **other_parameters)
+
+    def compare(self):
+        self._require(_differences._number_difference(self.actual, self.expected, "", self._options()))
+
+
+class BooleanPair(Pair):
+    """True and False."""
+
+    def __init__(self, actual, expected, **other_parameters):
+        if not all(isinstance(value, bool) for value in (actual, expected)):
+            raise UnsupportedInputs
+        super().__init__(actual, expected, **other_parameters)
+
+    def compare(self):
+        if self.actual is not self.expected:
+            self._fail(AssertionError, f"Booleans mismatch: {self.actual} is not {self.expected}")
+
+
+class TensorLikePair(_TolerantPair):
+    """Tensors, and what makes one."""
+
+    def __init__(self, actual, expected, **other_parameters):
+        super().__init__(actual, expected, **other_parameters)
+        related = isinstance(actual, type(expected)) or isinstance(expected, type(actual))
+        if not related or not self.allow_subclasses and type(actual) is not type(expected):
+            raise UnsupportedInputs
+        try:
+            self.actual, self.expected = (_differences._as_tensor(value) for value in (actual, expected))
+        except TypeError:
+            raise UnsupportedInputs from None
+        self.rtol, self.atol = _differences._limits(
+            {"rtol": self.rtol, "atol": self.atol}, self.actual.dtype, self.expected.dtype
+        )
+
+    def compare(self):
+        actual, expected = self.actual, self.expected
+        self._compare_attributes(actual, expected)
+        actual, expected = self._equalize_attributes(actual, expected)
+        self._compare_values(actual, expected)
+
+    def _compare_attributes(self, actual, expected):
+        self._require(_differences._attribute_difference(actual, expected, "", self._options()))
+
+    def _equalize_attributes(self, actual, expected):
+        """One device, dtype and layout for both."""
+        common = torch.promote_types(actual.dtype, expected.dtype)
+        return tuple(
+            (t.to_dense() if t.layout != torch.strided else t).to(actual.device, common)
+            for t in (actual, expected)
+        )
+
+    def _compare_values(self, actual, expected):
+        self._require(_differences._value_difference(actual, expected, "", self._options()))
+
+
+def originate_pairs(actual, expected, *, pair_types, sequence_types=(list, tuple), id=(), **options):
+    """The pairs of all values in two (nested) containers, each of the first kind that takes it."""
     if isinstance(actual, Mapping) and isinstance(expected, Mapping):
         if set(actual) != set(expected):
-            odd = sorted(map(repr, set(actual) ^ set(expected)))
-            return f"The keys of the mappings do not match: {odd}{where}"
-        pairs = [(key, actual[key], expected[key]) for key in actual]
-    elif _is_sequence(actual) and _is_sequence(expected):
+            raise ErrorMeta(AssertionError, "The keys of the mappings do not match.", id=id)
+        keys = list(actual)
+    elif isinstance(actual, sequence_types) and isinstance(expected, sequence_types):
         if len(actual) != len(expected):
-            return f"The length of the sequences mismatch: {len(actual)} != {len(expected)}{where}"
-        pairs = list(zip(range(len(actual)), actual, expected, strict=True))
+            lengths = f"{len(actual)} != {len(expected)}"
+            raise ErrorMeta(AssertionError, f"The length of the sequences mismatch: {lengths}", id=id)
+        keys = range(len(actual))
     else:
-        return _leaf_difference(actual, expected, where, options)
-    for key, a, b in pairs:
-        fault = _difference(a, b, f"\n\nThe failure occurred for item [{key!r}]{where.strip()}", options)
-        if fault:
-            return fault
-    return None
-
-
-def _is_sequence(value):
-    return isinstance(value, Sequence) and not isinstance(value, str)
-
-
-def _leaf_difference(actual, expected, where, options):
-    if actual is None or expected is None:
-        return None if actual is expected else f"None mismatch: {actual} is not {expected}{where}"
-    is_number = [isinstance(value, numbers.Number) for value in (actual, expected)]
-    if all(is_number):
-        return _number_difference(actual, expected, where, options)
-    if any(is_number):
-        raise TypeError(f"assert_close: cannot compare a {type(actual)} with a {type(expected)}")
-    actual, expected = _as_tensor(actual), _as_tensor(expected)
-    if not options["allow_subclasses"] and type(actual) is not type(expected):
-        raise TypeError(f"assert_close: {type(actual)} is not {type(expected)} and allow_subclasses=False")
-    return _attribute_difference(actual, expected, where, options) or _value_difference(
-        actual, expected, where, options
-    )
-
-
-def _as_tensor(value):
-    if isinstance(value, torch.Tensor):
-        return value.detach()
-    try:
-        return torch.as_tensor(value)
-    except Exception as err:
-        raise TypeError(f"assert_close: no comparison for objects of type {type(value)}") from err
-
-
-def _attribute_difference(actual, expected, where, options):
-    if actual.shape != expected.shape:
-        return f"The values for attribute 'shape' do not match: {actual.shape} != {expected.shape}.{where}"
-    checks = [
-        (options["check_layout"], "layout"),
-        (options["check_device"], "device"),
-        (options["check_dtype"], "dtype"),
+        return [_originate_pair(actual, expected, pair_types, id, options)]
+    kinds = {"pair_types": pair_types, "sequence_types": sequence_types}
+    return [
+        pair
+        for key in keys
+        for pair in originate_pairs(actual[key], expected[key], id=(*id, key), **kinds, **options)
     ]
-    for wanted, name in checks:
-        a, b = getattr(actual, name), getattr(expected, name)
-        if wanted and a != b:
-            return f"The values for attribute '{name}' do not match: {a} != {b}.{where}"
-    if options["check_stride"] and actual.stride() != expected.stride():
-        a, b = actual.stride(), expected.stride()
-        return f"The values for attribute 'stride()' do not match: {a} != {b}.{where}"
-    return None
 
 
-def _limits(options, *dtypes):
-    if options["rtol"] is None:
-        return _tolerances(*dtypes)
-    return options["rtol"], options["atol"]
+def _originate_pair(actual, expected, pair_types, id, options):
+    for kind in pair_types:
+        try:
+            return kind(actual, expected, id=id, **options)
+        except UnsupportedInputs:
+            continue
+    kinds = f"{type(actual)} and {type(expected)}"
+    raise ErrorMeta(TypeError, f"No comparison pair was able to handle inputs of type {kinds}.", id=id)
 
 
-def _value_difference(actual, expected, where, options):
-    if actual.is_meta or actual.numel() == 0:
-        return None
-    rtol, atol = _limits(options, actual.dtype, expected.dtype)
-    if actual.layout != torch.strided:
-        actual, expected = actual.to_dense(), expected.to_dense()
-    if actual.dtype != expected.dtype:
-        common = torch.promote_types(actual.dtype, expected.dtype)
-        actual, expected = actual.to(common), expected.to(common)
-    expected = expected.to(actual.device)
-    matches = _close(actual, expected, rtol, atol, options["equal_nan"])
-    if bool(matches.all()):
-        return None
-    return _describe(actual, expected, matches, rtol, atol) + where
+def not_close_error_metas(actual, expected, *, pair_types=(ObjectPair,), sequence_types=(list, tuple), **options):
+    """The ErrorMeta of every value that is not close; an empty list where all are.
 
-
-def _close(actual, expected, rtol, atol, equal_nan):
-    """Where the elements are equal, infinities too, or within the tolerance."""
-    matches = actual == expected
-    if equal_nan:
-        matches = matches | ((actual != actual) & (expected != expected))
-    if rtol == atol == 0:
-        return matches
-    within = (actual - expected).abs() <= atol + rtol * expected.abs()
-    return matches | (within & (expected.abs() != float("inf")))
-
-
-def _describe(actual, expected, matches, rtol, atol):
-    total, wrong = matches.numel(), int((~matches).sum())
-    kind = "Tensor-likes are not equal!" if rtol == atol == 0 else "Tensor-likes are not close!"
-    if matches.dim() == 0:
-        kind = kind.replace("Tensor-likes", "Scalars")
-    exact = actual.dtype == torch.bool or not (actual.is_floating_point() or actual.is_complex())
-    a, b = (t.to(torch.int64 if exact else t.dtype) for t in (actual, expected))
-    gap = (a - b).abs()
-    relative = gap / b.abs()
-    gap = torch.where(matches, torch.zeros_like(gap), gap)
-    relative = torch.where(matches, torch.zeros_like(relative), relative)
-    lines = [f"Mismatched elements: {wrong} / {total} ({wrong / total:.1%})"]
-    for name, values, limit in (("absolute", gap, atol), ("relative", relative, rtol)):
-        place = int(values.reshape(-1).argmax())
-        allowed = f" (up to {limit} allowed)" if (rtol, atol) != (0, 0) else ""
-        index = _unravel(place, matches.shape)
-        lines.append(
-            f"Greatest {name} difference: {values.reshape(-1)[place].item()} at index {index}{allowed}"
-        )
-    return f"{kind}\n\n" + "\n".join(lines)
-
-
-def _unravel(place, shape):
-    index = []
-    for size in reversed(shape):
-        index.append(place % size)
-        place //= size
-    return tuple(reversed(index))
-
-
-def _number_difference(actual, expected, where, options):
-    if options["check_dtype"] and type(actual) is not type(expected):
-        return f"The (d)types do not match: {type(actual)} != {type(expected)}.{where}"
-    dtypes = {complex: torch.complex128, float: torch.float64, int: torch.int64, bool: torch.bool}
-    rtol, atol = _limits(options, *(dtypes.get(type(value), torch.float64) for value in (actual, expected)))
-    if options["equal_nan"] and actual != actual and expected != expected:
-        return None
-    gap = abs(actual - expected)
-    if actual == expected or gap <= atol + rtol * abs(expected):
-        return None
-    verb, extra = ("equal", "") if rtol == atol == 0 else ("close", f" (up to {atol} allowed)")
-    relative = gap / abs(expected) if expected else float("inf")
-    if verb == "close":
-        text = f"Absolute difference: {gap}{extra}\nRelative difference: {relative} (up to {rtol} allowed)"
-    else:
-        text = f"Absolute difference: {gap}\nRelative difference: {relative}"
-    return f"Scalars are not {verb}!\n\nExpected {expected} but got {actual}.\n{text}{where}"
+    >>> import ms_adapter.pytorch as torch
+    >>> from ms_adapter.pytorch.testing._comparison import NumberPair, not_close_error_metas
+    >>> not_close_error_metas([1.0, 2.0], [1.0, 2.0], pair_types=(NumberPair,))
+    []
+    """
+    kinds = {"pair_types": pair_types, "sequence_types": sequence_types}
+    try:
+        pairs = originate_pairs(actual, expected, **kinds, **options)
+    except ErrorMeta as err:
+        return [err]
+    found = []
+    for pair in pairs:
+        try:
+            pair.compare()
+        except ErrorMeta as err:
+            found.append(err)
+    return found
