@@ -1,4 +1,4 @@
-"""How ms_adapter.torchvision becomes the installed torchvision, with or without `torch` meaning ms_adapter."""
+"""How ms_adapter.torchvision becomes the installed torchvision, whatever `torch` means in the process."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def load(name: str) -> None:
     spec = importlib.util.find_spec("torchvision")
     if spec is None or spec.origin is None or not spec.submodule_search_locations:
         raise ModuleNotFoundError(
-            f"{name}: torchvision is not installed. Install it without the PyTorch that it asks for: {INSTALL}",
+            f"{name}: torchvision is not installed. Install it without the PyTorch it asks for: {INSTALL}",
             name="torchvision",
         )
     if _torch_means_us():

@@ -13,8 +13,9 @@ import ms_adapter.pytorch as torch
 ROOT = Path(__file__).parents[1]
 # A torchvision in small: imports as the real one writes them, absolute and relative, with and without lists.
 FILES = {
-    "__init__.py": "import torch\nfrom torchvision import models\nfrom .ops import twice\n__version__ = '0.28.0'\n",
-    "ops/__init__.py": "import torch.nn.functional as F\ndef twice(x):\n    import torch\n    return torch.add(F.relu(x), x)\n",
+    "__init__.py": "import torch\nfrom torchvision import models\nfrom .ops import twice\n",
+    "ops/__init__.py": "import torch.nn.functional as F\ndef twice(x):\n    import torch\n"
+    "    return torch.add(F.relu(x), x)\n",
     "models.py": "import torch.nn\nfrom torch import nn, Tensor\nimport torchvision.ops\n"
     "class Net(nn.Module):\n    def forward(self, x: Tensor):\n        return torchvision.ops.twice(x)\n",
 }
@@ -26,7 +27,9 @@ def run(code: str, folder: Path, *arguments: str) -> str:
     script.write_text(code)
     path = f"{ROOT}:{folder}"
     command = [sys.executable, *arguments, str(script)]
-    done = subprocess.run(command, capture_output=True, text=True, env={"PYTHONPATH": path, "PATH": "/usr/bin"})
+    done = subprocess.run(
+        command, capture_output=True, text=True, env={"PYTHONPATH": path, "PATH": "/usr/bin"}
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
 
@@ -140,7 +143,10 @@ def test_jpeg_and_files(image_ops: object, tmp_path: Path) -> None:
         (lambda ops: ops.encode_png(torch.zeros(5, 2, 2, dtype=torch.uint8), 6), "should be 1 or 3, got: 5"),
         (lambda ops: ops.encode_jpeg(torch.zeros(2, 2, dtype=torch.uint8), 6), "3-dimensional"),
         (lambda ops: ops.read_file("nowhere.png"), "No such file or directory: 'nowhere.png'"),
-        (lambda ops: ops.decode_png(ops.encode_png(torch.zeros(1, 40, 40, dtype=torch.uint8), 0)[:300], 0), "corrupted"),
+        (
+            lambda ops: ops.decode_png(ops.encode_png(torch.zeros(1, 40, 40, dtype=torch.uint8), 0)[:300], 0),
+            "corrupted",
+        ),
     ],
 )
 def test_wrong_images(image_ops: object, call: object, text: str) -> None:
@@ -150,7 +156,12 @@ def test_wrong_images(image_ops: object, call: object, text: str) -> None:
 
 # ---- comparison helpers that its tests are built on ---------------------------------------------------
 def test_pairs_find_what_differs() -> None:
-    from ms_adapter.pytorch.testing._comparison import NonePair, NumberPair, TensorLikePair, not_close_error_metas
+    from ms_adapter.pytorch.testing._comparison import (
+        NonePair,
+        NumberPair,
+        TensorLikePair,
+        not_close_error_metas,
+    )
 
     kinds = (NonePair, NumberPair, TensorLikePair)
     a, b = torch.tensor([1, 2], dtype=torch.uint8), torch.tensor([2, 2], dtype=torch.uint8)

@@ -11,7 +11,12 @@ import pytest
 import ms_adapter.pytorch as torch
 
 vision = torch.ops.torchvision
-REGIONS = [[0, 0.3, 1.2, 6.1, 7.4], [1, -3.0, 2.0, 4.0, 12.0], [0, 5.0, 5.0, 5.2, 5.1], [1, 2.5, 0.5, 9.5, 3.5]]
+REGIONS = [
+    [0, 0.3, 1.2, 6.1, 7.4],
+    [1, -3.0, 2.0, 4.0, 12.0],
+    [0, 5.0, 5.0, 5.2, 5.1],
+    [1, 2.5, 0.5, 9.5, 3.5],
+]
 
 
 def numbers(*shape: int, seed: int = 0) -> np.ndarray:
@@ -150,7 +155,9 @@ def test_nms_keeps_the_best_of_what_overlaps(dtype: torch.dtype) -> None:
     assert vision.nms(torch.zeros(0, 4), torch.zeros(0), 0.3).shape == (0,)
 
 
-def deformed(x: np.ndarray, w: np.ndarray, offset: np.ndarray, mask: np.ndarray, s: dict[str, Any]) -> np.ndarray:
+def deformed(
+    x: np.ndarray, w: np.ndarray, offset: np.ndarray, mask: np.ndarray, s: dict[str, Any]
+) -> np.ndarray:
     """deform_conv2d, without bias, one product at a time."""
     n, _, rows, columns = offset.shape
     out = np.zeros((n, w.shape[0], rows, columns))
@@ -160,7 +167,9 @@ def deformed(x: np.ndarray, w: np.ndarray, offset: np.ndarray, mask: np.ndarray,
         channel = o // out_of_group * of_group + c
         tap = (channel // of_offsets * w.shape[2] + i) * w.shape[3] + j
         down = y * s["stride"][0] - s["padding"][0] + i * s["dilation"][0] + offset[b, 2 * tap, y, x_out]
-        right = x_out * s["stride"][1] - s["padding"][1] + j * s["dilation"][1] + offset[b, 2 * tap + 1, y, x_out]
+        right = (
+            x_out * s["stride"][1] - s["padding"][1] + j * s["dilation"][1] + offset[b, 2 * tap + 1, y, x_out]
+        )
         value = between(x[b, channel], down, right)
         out[b, o, y, x_out] += value * w[o, c, i, j] * mask[b, tap, y, x_out]
     return out
@@ -183,7 +192,9 @@ def test_deform_conv2d(groups: int, offset_groups: int, use_mask: bool) -> None:
 
 
 def test_box_iou_rotated() -> None:
-    boxes = torch.tensor([[0, 0, 2, 2, 0], [0, 0, 2, 2, 90], [1, 0, 2, 2, 0], [9, 9, 1, 1, 30], [0, 0, 2, 2, 45]])
+    boxes = torch.tensor(
+        [[0, 0, 2, 2, 0], [0, 0, 2, 2, 90], [1, 0, 2, 2, 0], [9, 9, 1, 1, 30], [0, 0, 2, 2, 45]]
+    )
     found = vision.box_iou_rotated(boxes.double(), boxes.double())
     octagon = 8 * (2**0.5 - 1)  # two squares of side 2, turned against each other by an eighth
     assert found[0].tolist() == pytest.approx([1, 1, 1 / 3, 0, octagon / (8 - octagon)], abs=1e-12)
@@ -206,14 +217,15 @@ def test_meta_tensors_have_the_shapes() -> None:
 
 
 IMAGE, ROIS = torch.zeros(1, 4, 5, 5), torch.zeros(1, 5)
+FORMS = (1.0, 2, 2, 0, True)
 
 
 @pytest.mark.parametrize(
     ("call", "error", "text"),
     [
-        (lambda: vision.roi_align(IMAGE, ROIS[:, :4], 1.0, 2, 2, 0, True), RuntimeError, "rois must have shape"),
-        (lambda: vision.roi_align(IMAGE, ROIS.double(), 1.0, 2, 2, 0, True), RuntimeError, "same type"),
-        (lambda: vision.roi_align(IMAGE, ROIS + 3, 1.0, 2, 2, 0, True), IndexError, "image 3.* of a batch of 1"),
+        (lambda: vision.roi_align(IMAGE, ROIS[:, :4], *FORMS), RuntimeError, "rois must have shape"),
+        (lambda: vision.roi_align(IMAGE, ROIS.double(), *FORMS), RuntimeError, "same type"),
+        (lambda: vision.roi_align(IMAGE, ROIS + 3, *FORMS), IndexError, "image 3.* of a batch of 1"),
         (lambda: vision.ps_roi_pool(IMAGE, ROIS, 1.0, 3, 3), RuntimeError, "must be a multiple"),
         (lambda: vision.nms(ROIS, ROIS[0], 0.5), RuntimeError, "boxes should be a 2d tensor"),
         (lambda: vision.qnms(ROIS, ROIS, 0.5), (AttributeError, NotImplementedError), "qnms"),

@@ -1,8 +1,9 @@
 """torchvision, as installed and unmodified, on ms_adapter: ``import ms_adapter.torchvision as torchvision``.
 
-Where the process has made `torch` mean ms_adapter (``ms-adapter run``, ``torch_alias.install()``), these are
-the very modules that ``import torchvision`` gives. Elsewhere torchvision's files are loaded once more, under this
-name, with their ``import torch`` bound to ``ms_adapter.pytorch``: PyTorch and its torchvision may be used beside.
+Where the process has made `torch` mean ms_adapter (``ms-adapter run``, ``torch_alias.install()``), these
+are the very modules that ``import torchvision`` gives. Elsewhere torchvision's files are loaded once more,
+under this name, with their ``import torch`` bound to ``ms_adapter.pytorch``: PyTorch and its torchvision may
+be used beside.
 
 >>> import ms_adapter.pytorch as torch
 >>> import ms_adapter.torchvision as torchvision

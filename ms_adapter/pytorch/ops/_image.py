@@ -1,7 +1,7 @@
 """torch.ops.image: torchvision's reading and writing of images, by Pillow.
 
-torchvision brings libjpeg, libpng and libwebp in a library built against PyTorch's C++; Pillow brings the same
-ones. Only 16-bit pictures in colour are out of its reach.
+torchvision brings libjpeg, libpng and libwebp in a library built against PyTorch's C++; Pillow brings the
+same ones. Only 16-bit pictures in colour are out of its reach.
 """
 
 import functools
@@ -151,15 +151,15 @@ def _png_as(picture, mode):
     pixels = _planes(picture.convert("RGBA" if alpha else "RGB"))
     if mode in (_GRAY, _GRAY_ALPHA):
         r, g, b = pixels[:3].to(torch.int32)
-        gray = (9794 * r + 19235 * g + 3739 * b) >> 15  # libpng's weights of 0.2989 and 0.587
+        gray = (9794 * r + 19235 * g + 3739 * b) >> 15  # libpng's for 0.2989 and 0.587, without a gamma
         gray = torch.where((r == g) & (g == b), r, gray) if colours else r
         shown = gray.to(torch.uint8)[None]
     else:
         shown = pixels[:3]
-    if mode in (_GRAY, _RGB):
-        return shown
-    opacity = pixels[3:] if alpha else torch.full_like(shown[:1], 255)
-    return torch.cat([shown, opacity])
+    if mode in (_GRAY_ALPHA, _RGB_ALPHA):
+        opacity = pixels[3:] if alpha else torch.full_like(shown[:1], 255)
+        shown = torch.cat([shown, opacity])
+    return shown.permute(1, 2, 0).contiguous().permute(2, 0, 1)
 
 
 def _decode_webp(encoded_data, mode):
@@ -192,8 +192,8 @@ def _decode_image(data, mode, apply_exif_orientation=False):
     if raw.startswith(b"RIFF") and raw[8:15] == b"WEBPVP8":
         return _decode_webp(data, mode)
     raise RuntimeError(
-        "decode_image: Unsupported image file. Only jpeg, png, webp and gif are currently supported. For avif "
-        "and heic format, please rely on `decode_avif` and `decode_heic` directly."
+        "decode_image: Unsupported image file. Only jpeg, png, webp and gif are currently supported. For "
+        "avif and heic format, please rely on `decode_avif` and `decode_heic` directly."
     )
 
 

@@ -181,7 +181,9 @@ def _originate_pair(actual, expected, pair_types, id, options):
     raise ErrorMeta(TypeError, f"No comparison pair was able to handle inputs of type {kinds}.", id=id)
 
 
-def not_close_error_metas(actual, expected, *, pair_types=(ObjectPair,), sequence_types=(list, tuple), **options):
+def not_close_error_metas(
+    actual, expected, *, pair_types=(ObjectPair,), sequence_types=(list, tuple), **options
+):
     """The ErrorMeta of every value that is not close; an empty list where all are.
 
     >>> import ms_adapter.pytorch as torch
