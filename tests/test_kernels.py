@@ -147,6 +147,15 @@ def test_float_sums_are_accurate() -> None:
     np.testing.assert_allclose(by_column, a.reshape(-1, 4).astype(np.float64).sum(0), rtol=2e-7)
 
 
+@pytest.mark.parametrize("turned", ["neither", "left", "right"])
+def test_long_products_are_accurate(turned: str) -> None:
+    rng = np.random.default_rng(3)
+    a, b = rng.random((8, 6000), dtype=np.float32), rng.random((6000, 16), dtype=np.float32)
+    left, right = (np.asfortranarray(m) if turned == side else m for m, side in ((a, "left"), (b, "right")))
+    product = (torch.from_numpy(left) @ torch.from_numpy(right)).numpy()
+    np.testing.assert_allclose(product, a.astype(np.float64) @ b.astype(np.float64), rtol=5e-7)
+
+
 def test_integer_division_by_zero_raises() -> None:
     with pytest.raises(RuntimeError, match="ZeroDivisionError"):
         torch.ones(3, dtype=torch.int64) // torch.zeros(3, dtype=torch.int64)

@@ -69,11 +69,16 @@ struct Factors {
 };
 
 // --- float and double on one thread -------------------------------------------------------------
+// A float that takes up a long sum loses digits of the later terms, so sums are made in pieces.
 template <class T>
 void tiles(const Matrix& a, const Matrix& b, const Matrix& c, Factors<T> f) {
-  small_kernels<T>().product({a.rows, c.columns, a.columns, data_of<T>(a), a.row_stride,
-                              a.column_stride, data_of<T>(b), b.row_stride, data_of<T>(c),
-                              c.row_stride, f.alpha, f.beta});
+  const int64_t piece = std::is_same_v<T, float> ? 256 : a.columns;
+  for (int64_t k = 0; k < a.columns; k += piece) {
+    small_kernels<T>().product({a.rows, c.columns, std::min(piece, a.columns - k),
+                                data_of<T>(a) + k * a.column_stride, a.row_stride, a.column_stride,
+                                data_of<T>(b) + k * b.row_stride, b.row_stride, data_of<T>(c),
+                                c.row_stride, f.alpha, k ? T(1) : f.beta});
+  }
 }
 
 template <class T>
