@@ -11,6 +11,8 @@ namespace msa::py {
 namespace {
 
 DeviceKind device_argument(const char* who, PyObject* o) {
+  if (PyUnicode_Check(o))  // itself, also where another device stands in for it
+    return parse_device(PyUnicode_AsUTF8(o)).kind;
   Device device;
   MSA_REQUIRE(to_device(o, device), Type, who, "(): expected a device type, not ",
               Py_TYPE(o)->tp_name);

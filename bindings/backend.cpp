@@ -9,6 +9,7 @@
 #include "bindings/tensor/tensor.h"
 #include "bindings/types/types.h"
 #include "core/storage/host_memory.h"
+#include "core/storage/stand_in.h"
 
 namespace msa::py {
 
@@ -56,6 +57,20 @@ DeviceKind kind_argument(PyObject* o) {
   return device.kind;
 }
 
+// The device of that very name, also where another stands in for it so far.
+DeviceKind named_kind(PyObject* o) {
+  return PyUnicode_Check(o) ? parse_device(PyUnicode_AsUTF8(o)).kind : kind_argument(o);
+}
+
+// _C.set_accelerator(device): what "cuda" means from here on, and "npu" unless there is one; "cpu":
+// nothing.
+PyObject* set_accelerator_device(PyObject*, PyObject* o) {
+  return guarded([&]() -> PyObject* {
+    set_accelerator(Device{kind_argument(o)});
+    return none();
+  });
+}
+
 // _C.set_backend(device, handler, in_host_memory); None as the handler takes the device away.
 PyObject* set_python_backend(PyObject*, PyObject* args) {
   return guarded([&]() -> PyObject* {
@@ -63,11 +78,15 @@ PyObject* set_python_backend(PyObject*, PyObject* args) {
     int in_host_memory;
     if (!PyArg_ParseTuple(args, "OOp", &device, &handler, &in_host_memory)) throw PythonError();
     // What a handler was given to lives as long as the process: calls may be under way.
-    set_backend(kind_argument(device), handler == Py_None ? nullptr : new PythonBackend(handler));
-    set_host_memory(kind_argument(device), in_host_memory != 0);
+    DeviceKind kind = named_kind(device);
+    set_backend(kind, handler == Py_None ? nullptr : new PythonBackend(handler));
+    set_device_present(kind, handler != Py_None);
+    set_host_memory(kind, in_host_memory != 0);
     return none();
   });
 }
+
+PyObject* accelerator_device(PyObject*, PyObject*) { return device_object(accelerator()); }
 
 // _C.on_device(tensor, device): the same memory as a tensor of another device. For backends whose
 // devices share host memory; nothing is copied and no history is kept.
@@ -141,6 +160,10 @@ PyMethodDef functions[] = {
      "Calls one row of the registry by its own name."},
     {"set_backend", set_python_backend, METH_VARARGS,
      "Makes a Python callable the backend of a device."},
+    {"set_accelerator", set_accelerator_device, METH_O,
+     "Says which device 'cuda' means from here on."},
+    {"accelerator", accelerator_device, METH_NOARGS,
+     "The device that 'cuda' means, said to nobody."},
     {"on_device", on_device, METH_VARARGS, "The same memory as a tensor of another device."},
     {},
 };

@@ -17,14 +17,13 @@ Run a PyTorch script, or a module with -m, on ms_adapter: `import torch` means m
 for it and for every library that it imports.
 
   --device D   what an accelerator named in the script means (default: auto)
-                 auto       the best one that this machine has; so far that is cpu
-                 cpu        there is none: `cuda` means cpu
-                 mindspore, npu   not redirected yet: name the device in the script
+                 auto, cpu  there is none: `cuda` and `npu` mean cpu
+                 mindspore  MindSpore: torch.cuda.is_available() is True
+                 npu        MindSpore on Ascend: not supported yet
   -m MODULE    run a module as `python -m MODULE` does
   -h, --help   show this text
 """
 DEVICES = ("auto", "cpu", "mindspore", "npu")
-NOT_REDIRECTED = ("mindspore", "npu")
 
 
 class UsageError(Exception):
@@ -54,11 +53,8 @@ class Request:
             self.device = value or self._value(word, rest)
             if self.device not in DEVICES:
                 raise UsageError(f"unknown device {self.device!r}: choose one of {', '.join(DEVICES)}")
-            if self.device in NOT_REDIRECTED:
-                raise UsageError(
-                    f"device {self.device!r} cannot stand for the script's accelerator yet. Run without "
-                    "--device, and put tensors there with torch.device('mindspore') in the script"
-                )
+            if self.device == "npu":
+                raise UsageError("device 'npu' is not supported yet: MindSpore on the CPU is, as 'mindspore'")
         elif word == "-m":
             self.module = self._value(word, rest)
         elif word in ("-h", "--help"):
@@ -90,6 +86,9 @@ def main(argv: list[str] | None = None) -> int:
 
     torch_alias.install()
     torch_alias.install_in_children()
+    if request.device == "mindspore" and (missing := _take_mindspore()):
+        print(f"ms-adapter run: {missing}", file=sys.stderr)
+        return 2
     try:
         if request.module:
             _run_module(request.module, request.args)
@@ -100,6 +99,19 @@ def main(argv: list[str] | None = None) -> int:
     except BaseException as error:
         _leave_with(error)
     return 0
+
+
+def _take_mindspore() -> str | None:
+    """Make MindSpore the accelerator; the reason where it cannot be."""
+    from ms_adapter.mindspore import backend
+    from ms_adapter.pytorch import _C
+
+    try:
+        backend.mindspore()
+    except (RuntimeError, NotImplementedError) as error:
+        return str(error)
+    _C.set_accelerator("mindspore")
+    return None
 
 
 def _fresh_main() -> ModuleType:

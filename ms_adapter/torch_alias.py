@@ -17,9 +17,13 @@ FACE = "ms_adapter.pytorch"
 TORCH_VERSION = "2.13.0"
 
 
+ROOTS = {"torch": FACE, "torch_npu": "ms_adapter.torch_npu"}  # the second for scripts written for Ascend
+
+
 def face_name(torch_name: str) -> str:
     """`torch.nn` -> `ms_adapter.pytorch.nn`."""
-    return FACE + torch_name[len("torch") :]
+    root, point, rest = torch_name.partition(".")
+    return ROOTS[root] + point + rest
 
 
 class _Loader(importlib.abc.Loader):
@@ -67,7 +71,7 @@ class _Finder(importlib.abc.MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        if fullname != "torch" and not fullname.startswith("torch."):
+        if fullname.partition(".")[0] not in ROOTS:
             return None
         real = importlib.util.find_spec(face_name(fullname))
         if real is None:

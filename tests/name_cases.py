@@ -36,7 +36,6 @@ torch.is_distributed(torch.ones(1))
 torch.get_deterministic_debug_mode()
 torch.set_deterministic_debug_mode('loud')
 torch.accelerator.is_available()
-torch.accelerator.current_device_index()
 torch.cpu.device_count()
 torch.unbind_copy(torch.arange(4).reshape(2,2))
 torch.split_copy(torch.arange(5),2)
@@ -62,7 +61,6 @@ torch.arange(3).__div__(2)
 torch.arange(3.).__idiv__(2)
 torch.tensor(3.).__long__()
 torch.tensor(0.).__nonzero__()
-torch.ones(2).pin_memory()
 torch.ones(2).volatile
 torch.ones(2).name
 torch.ones(2).is_xla

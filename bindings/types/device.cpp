@@ -3,6 +3,7 @@
 
 #include "bindings/types/types.h"
 #include "core/dispatch/options.h"
+#include "core/storage/stand_in.h"
 
 namespace msa::py {
 
@@ -42,6 +43,13 @@ Device with_index(Device d, PyObject* index) {
   return d;
 }
 
+// "cuda" is one device here, whatever the index.
+bool names_stand_in(PyObject* kind) {
+  if (!PyUnicode_Check(kind)) return false;
+  Device d = meant_device(PyUnicode_AsUTF8(kind));
+  return device_name(d.kind) != PyUnicode_AsUTF8(kind);
+}
+
 PyObject* construct(PyTypeObject*, PyObject* args, PyObject* kwargs) {
   return guarded([&]() -> PyObject* {
     static const char* names[] = {"type", "index", nullptr};
@@ -53,7 +61,10 @@ PyObject* construct(PyTypeObject*, PyObject* args, PyObject* kwargs) {
     MSA_REQUIRE(to_device(kind, d), Type,
                 "device: type must be a string, an index or a torch.device, not ",
                 Py_TYPE(kind)->tp_name);
-    if (index && index != Py_None) d = with_index(d, index);
+    if (index && index != Py_None) {
+      Device numbered = with_index(d, index);
+      if (!names_stand_in(kind)) d = numbered;
+    }
     return device_object(d);
   });
 }
@@ -134,9 +145,10 @@ bool to_device(PyObject* o, Device& out) {
     Py_ssize_t n;
     const char* text = PyUnicode_AsUTF8AndSize(o, &n);
     if (!text) throw PythonError();
-    out = parse_device({text, static_cast<size_t>(n)});
+    out = meant_device({text, static_cast<size_t>(n)});
   } else if (PyLong_Check(o) && !PyBool_Check(o)) {
-    out = with_index(parse_device("cuda"), o);  // a bare index names an accelerator, as in PyTorch
+    with_index({}, o);
+    out = stand_in();  // a bare index names an accelerator, as in PyTorch
   } else {
     return false;
   }

@@ -3,7 +3,7 @@
 
 #include <charconv>
 
-#include "core/base/warn.h"
+#include "core/base/error.h"
 
 namespace msa {
 namespace {
@@ -11,15 +11,6 @@ namespace {
 constexpr std::string_view kNames[] = {"cpu",    "meta",   "mindspore", "npu",
                                        "sparse", "python", "batched"};
 static_assert(std::size(kNames) == static_cast<size_t>(DeviceKind::Count) + 3);
-
-// Scripts written for one GPU say "cuda" without asking whether there is one.
-Device cpu_for_cuda() {
-  static bool said = false;
-  if (!said)
-    warn("device 'cuda': there is no such device here; the tensors are made on cpu (said once)");
-  said = true;
-  return {};
-}
 }  // namespace
 
 std::string_view device_name(DeviceKind kind) { return kNames[static_cast<int>(kind)]; }
@@ -27,7 +18,6 @@ std::string_view device_name(DeviceKind kind) { return kNames[static_cast<int>(k
 Device parse_device(std::string_view text) {
   size_t colon = text.find(':');
   std::string_view name = text.substr(0, colon);
-  if (name == "cuda") return cpu_for_cuda();
   Device device{DeviceKind::Count};
   for (int i = 0; i < static_cast<int>(DeviceKind::Count); ++i)
     if (kNames[i] == name) device.kind = static_cast<DeviceKind>(i);

@@ -16,6 +16,7 @@ _C.set_blas_path(_blas_path())
 
 # ---- the core's types and constants: everything below may use them while it is imported ------------
 _PRIVATE = {
+    "accelerator",
     "ModuleBase",
     "SharedMemory",
     "add_custom_row",
@@ -35,6 +36,7 @@ _PRIVATE = {
     "overridable",
     "return_types",
     "rows",
+    "set_accelerator",
     "set_backend",
     "set_blas_path",
     "set_global_module_hooks",
@@ -79,6 +81,7 @@ from ._basics import (
     AcceleratorError,
     FatalError,
     JITException,
+    OutOfMemoryError,
     compiled_with_cxx11_abi,
     get_device_module,
     get_file_path,
@@ -131,7 +134,7 @@ from ._tensor_str import set_printoptions
 from . import _foreach, _tensor, _tensor_rare, _utils
 from . import nn, optim
 from .utils import checkpoint as _checkpoint
-from . import accelerator, amp, backends, compiler, cpu, cuda, distributed, futures, hub, jit
+from . import accelerator, amp, backends, compiler, cpu, cuda, distributed, futures, hub, jit, npu
 from . import masked, mps, mtia, multiprocessing, onnx, overrides, profiler, serialization, signal, sparse
 from . import testing, types, xpu
 from ._stream import Event, Stream

@@ -130,6 +130,10 @@ class AcceleratorError(RuntimeError):
     """A fault of an accelerator; none is raised here."""
 
 
+class OutOfMemoryError(RuntimeError):
+    """An accelerator has no memory left; none is raised here: the CPU's is a RuntimeError."""
+
+
 class FatalError(RuntimeError):
     """A fault after which a process cannot go on; none is raised here."""
 

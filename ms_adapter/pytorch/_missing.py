@@ -32,24 +32,25 @@ def entry(name, present=False):
 
 def attach(module_name):
     """Give a module of the face the ``__getattr__`` that explains a missing name."""
+    vars(sys.modules[module_name]).setdefault("__getattr__", functools.partial(explain, module_name))
+
+
+def explain(module_name, name):
+    """The placeholder for a name that a module of the face lacks, else an AttributeError with the reason."""
     public = "torch" + module_name[len(_OURS) :]
-
-    def __getattr__(name):
-        start = f"module '{public}' has no attribute '{name}'"
-        if name.startswith("__") and name.endswith("__"):
-            raise AttributeError(start)
-        if f"{public}.{name}"[len("torch.") :] in _placeholders.modules():
-            return importlib.import_module(f"{module_name}.{name}")
-        if (placeholder := _placeholders.find(f"{public}.{name}")) is not None:
-            return placeholder
-        if key := entry(f"{public}.{name}"):
-            raise AttributeError(f"{start} in ms_adapter: {reasons()[key]}.")
-        raise AttributeError(
-            f"{start} in ms_adapter. If PyTorch 2.13 has {public}.{name}, it is not supported yet: "
-            "docs/support.md lists what is, docs/adding-an-operator.md shows how an operator is added."
-        )
-
-    vars(sys.modules[module_name]).setdefault("__getattr__", __getattr__)
+    start = f"module '{public}' has no attribute '{name}'"
+    if name.startswith("__") and name.endswith("__"):
+        raise AttributeError(start)
+    if f"{public}.{name}"[len("torch.") :] in _placeholders.modules():
+        return importlib.import_module(f"{module_name}.{name}")
+    if (placeholder := _placeholders.find(f"{public}.{name}")) is not None:
+        return placeholder
+    if key := entry(f"{public}.{name}"):
+        raise AttributeError(f"{start} in ms_adapter: {reasons()[key]}.")
+    raise AttributeError(
+        f"{start} in ms_adapter. If PyTorch 2.13 has {public}.{name}, it is not supported yet: "
+        "docs/support.md lists what is, docs/adding-an-operator.md shows how an operator is added."
+    )
 
 
 def attach_everywhere():

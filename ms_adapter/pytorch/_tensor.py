@@ -7,7 +7,7 @@ from collections import OrderedDict
 import ms_adapter.pytorch as torch
 from ms_adapter import _C
 
-from . import _utils
+from . import _standin, _utils
 from ._tensor_str import _str
 from .autograd.graph import NodeHandle
 
@@ -253,7 +253,9 @@ class TensorMethods:
 
     def cuda(self, device=None, non_blocking=False, memory_format=None):
         """The tensor on the accelerator, or on ``cpu`` where there is none, which is said once."""
-        return self.to(torch.cuda._target(device), non_blocking=non_blocking)
+        return self.to(_standin.meant(device), non_blocking=non_blocking)
+
+    npu = cuda
 
     def cpu(self, memory_format=None):
         """The tensor in the CPU's memory."""

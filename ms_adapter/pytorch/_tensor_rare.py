@@ -4,6 +4,8 @@ import warnings
 
 import ms_adapter.pytorch as torch
 
+from . import _standin
+
 
 def _no_device(name):
     def move(self, device=None, non_blocking=False, **kwargs):
@@ -77,8 +79,9 @@ class RareMethods:
         return getattr(torch, torch.storage._STEMS[str(self.dtype)[6:]] + "Storage")
 
     def pin_memory(self, device=None):
-        """Page-locked memory speeds up copies to an accelerator; without one it raises RuntimeError."""
-        raise RuntimeError("Cannot access accelerator device when none is available.")
+        """The tensor: pages that are locked for an accelerator are nothing to the CPU in its place."""
+        _standin.meant()
+        return self
 
     def dequantize(self):
         """The tensor as float32; quantized tensors are not supported."""

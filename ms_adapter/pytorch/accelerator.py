@@ -1,14 +1,41 @@
-"""torch.accelerator: the device that speeds up work, whatever its name; on this machine there is none."""
+"""torch.accelerator: the device that speeds up work, whatever its name, or the CPU in its place."""
 
-_NEED_ONE = [
+from . import _standin
+from ._standin import (
+    device as device_index,
+)
+from ._standin import (
+    device_count,
+    empty_cache,
+    get_device_capability,
+    is_available,
+    max_memory_allocated,
+    max_memory_reserved,
+    memory_allocated,
+    memory_reserved,
+    memory_stats,
+    reset_accumulated_memory_stats,
+    reset_peak_memory_stats,
+    set_stream,
+    synchronize,
+)
+from ._standin import (
+    mem_get_info as get_memory_info,
+)
+from ._stream import current_stream
+
+__all__ = [
+    "current_accelerator",
     "current_device_idx",
     "current_device_index",
     "current_stream",
+    "device_count",
     "device_index",
     "empty_cache",
     "empty_host_cache",
     "get_device_capability",
     "get_memory_info",
+    "is_available",
     "max_memory_allocated",
     "max_memory_reserved",
     "memory_allocated",
@@ -23,30 +50,23 @@ _NEED_ONE = [
 ]
 
 
-def is_available():
-    """False: there is no accelerator here."""
-    return False
-
-
-def device_count():
-    """0: there is no accelerator here."""
-    return 0
-
-
 def current_accelerator(check_available=False):
-    """None: there is no accelerator here."""
-    return
+    """The accelerator as a ``torch.device``, or None where there is none."""
+    return _standin.meant() if is_available() else None
 
 
-def _refuse(name):
-    def refuse(*args, **kwargs):
-        raise RuntimeError(
-            f"torch.accelerator.{name}: cannot access accelerator device when none is available. "
-            "Check torch.accelerator.is_available() first."
-        )
-
-    refuse.__name__ = refuse.__qualname__ = name
-    return refuse
+def current_device_index():
+    """0: the only one."""
+    return _standin.current_device()
 
 
-globals().update((name, _refuse(name)) for name in _NEED_ONE)
+def set_device_index(device):
+    """Nothing to choose from: there is one device, or the CPU stands in for it."""
+    _standin.set_device(device)
+
+
+current_device_idx, set_device_idx = current_device_index, set_device_index
+
+
+def empty_host_cache():
+    """No cache to empty."""

@@ -57,6 +57,8 @@ class autocast:
             raise RuntimeError(f"autocast: not available on '{device_type}'.")
         self.device = device_type
         self.fast_dtype = torch.get_autocast_dtype(device_type) if dtype is None else dtype
+        if device_type == "cuda" and torch.cuda.is_available():
+            self.device = torch.device("cuda").type  # the accelerator that it means
         self._cache_enabled = torch.is_autocast_cache_enabled() if cache_enabled is None else cache_enabled
         self._enabled = enabled and self._is_possible()
         self._before = []  # for each time the region was entered and not yet left

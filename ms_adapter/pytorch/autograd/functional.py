@@ -152,7 +152,7 @@ def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False, st
     if strategy not in ("forward-mode", "reverse-mode"):
         raise AssertionError(
             'Expected strategy to be either "forward-mode" or "reverse-mode". Hint: If your function '
-            'has more outputs '
+            "has more outputs "
             'than inputs, "forward-mode" tends to be more performant.'
         )
     if strategy == "forward-mode":
@@ -211,7 +211,7 @@ def _jacobian_forward(func, inputs, create_graph, strict, vectorize):
     if strict:
         raise NotImplementedError(
             'torch.autograd.functional.jacobian: `strict=True` and `strategy="forward-mode"` are not '
-            'supported together '
+            "supported together "
             '(yet). Please either set `strict=False` or `strategy="reverse-mode"`.'
         )
     if not vectorize:

@@ -84,4 +84,3 @@ def spsolve(input, other, *, left=True):
         "torch.sparse.spsolve: there is no sparse solver on the CPU; use "
         "torch.linalg.solve(input.to_dense(), other)"
     )
-

@@ -50,6 +50,8 @@ class Convert:
         """Move everything to the accelerator (``cpu`` where there is none, which is said once)."""
         return self._apply(lambda t: t.cuda(device))
 
+    npu = cuda
+
     def cpu(self):
         """Move everything to the CPU."""
         return self._apply(lambda t: t.cpu())

@@ -1,0 +1,42 @@
+// What "cuda" and "npu" mean where there is no such device.
+#include "core/storage/stand_in.h"
+
+#include <atomic>
+
+#include "core/base/warn.h"
+
+namespace msa {
+namespace {
+std::atomic<Device> here{Device{}};
+std::atomic<bool> present[static_cast<int>(DeviceKind::Count)];
+std::atomic<bool> said{false};
+
+bool is_absent_accelerator(std::string_view name) {
+  bool npu = name == device_name(DeviceKind::Npu);
+  return name == "cuda" || (npu && !present[static_cast<int>(DeviceKind::Npu)]);
+}
+}  // namespace
+
+Device accelerator() { return here; }
+void set_accelerator(Device device) { here = device; }
+
+void set_device_present(DeviceKind kind, bool is) { present[static_cast<int>(kind)] = is; }
+
+Device stand_in() {
+  Device device = here;
+  if (device.is_cpu() && !said.exchange(true))
+    warn(
+        "this machine has no accelerator: 'cuda' and 'npu' mean 'cpu' here, for tensors, streams, "
+        "events and all else that the script asks of them (said once)");
+  return device;
+}
+
+Device meant_device(std::string_view text) {
+  size_t colon = text.find(':');
+  if (!is_absent_accelerator(text.substr(0, colon))) return parse_device(text);
+  if (colon != std::string_view::npos)  // raises for what is no index
+    parse_device(std::string("cpu").append(text.substr(colon)));
+  return stand_in();
+}
+
+}  // namespace msa

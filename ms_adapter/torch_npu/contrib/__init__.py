@@ -1,0 +1,1 @@
+"""torch_npu.contrib: holds transfer_to_npu."""
