@@ -18,7 +18,7 @@ VISION_OPERATORS = {
 }
 
 
-def _name_vision_operators(torch: Any) -> None:
+def name_vision_operators(torch: Any) -> None:
     """Let torchvision be imported beside a PyTorch without CUDA.
 
     PyPI's torchvision has its operators in a library that needs CUDA's; where it does not load, torchvision
@@ -40,7 +40,7 @@ def prepare(side: str) -> None:
     import torch
 
     if side == "torch" and not torch.version.cuda:
-        _name_vision_operators(torch)
+        name_vision_operators(torch)
 
 
 def main(side: str, case: str) -> None:

@@ -22,7 +22,7 @@ def test_nothing_is_there(both, kind):
     both(scenario)
 
 
-@pytest.mark.parametrize("kind", ["xpu", "mtia"])
+@pytest.mark.parametrize("kind", ["xpu"])
 @pytest.mark.parametrize("name", ["current_device", "get_device_name", "synchronize", "Stream", "Event"])
 def test_what_needs_a_device_raises(kind, name):
     with pytest.raises((AssertionError, RuntimeError)):

@@ -1,0 +1,100 @@
+"""Runs a script as `ms-adapter run` does, or the same way with PyTorch, and notes its losses.
+
+`python -m ecosystem.script_child SIDE float32|float64 NOTES SCRIPT [ARGS ...]`, where a side is "ours",
+"torch" or one of the ways of scripts.py to run PyTorch. A loss is what `backward()` was called on.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+SEED = 1
+EPSILON = 2.0**-23
+NOISE = np.random.default_rng(SEED)
+
+
+def note_losses(torch: Any, losses: list[float], after: Callable[[list[Any]], None] | None) -> None:
+    """Append the value of whatever `Tensor.backward` is called on to ``losses``.
+
+    ``after`` is given the leaves whose gradients a call has written.
+    """
+    plain: Callable[..., Any] = torch.Tensor.backward
+
+    def backward(self: Any, *args: Any, **kwargs: Any) -> Any:
+        losses.append(float(self.detach().sum()))
+        leaves = leaves_of(self) if after else []
+        result = plain(self, *args, **kwargs)
+        if after:
+            after(leaves)
+        return result
+
+    torch.Tensor.backward = backward
+
+
+def leaves_of(tensor: Any) -> list[Any]:
+    """The leaves that a backward of ``tensor`` reaches."""
+    found, seen, waiting = [], set(), [tensor.grad_fn]
+    while waiting:
+        node = waiting.pop()
+        if node is None or node in seen:
+            continue
+        seen.add(node)
+        found += [node.variable] if hasattr(node, "variable") else []
+        waiting += [following for following, _ in node.next_functions]
+    return found
+
+
+def nudge(leaves: list[Any]) -> None:
+    """Change every gradient by up to one rounding of float32, up or down."""
+    for leaf in leaves:
+        if leaf.grad is not None and not leaf.grad.is_sparse:
+            leaf.grad.mul_(leaf.grad.new_tensor(1 + EPSILON * NOISE.uniform(-1, 1, tuple(leaf.grad.shape))))
+
+
+def seed_everything(torch: Any) -> None:
+    """The same numbers on both sides for a script that sets no seed of its own."""
+    torch.manual_seed(SEED)
+    random.seed(SEED)
+    np.random.seed(SEED)
+
+
+def main(side: str, dtype: str, notes: str, script: str, *args: str) -> None:
+    start = time.process_time()
+    losses: list[float] = []
+    from ms_adapter import run
+
+    if side == "ours":
+        from ms_adapter import torch_alias
+
+        torch_alias.install()
+        torch_alias.install_in_children()
+    import torch
+
+    note_losses(torch, losses, nudge if side == "torch-nudged" else None)
+    seed_everything(torch)
+    if dtype == "float64":
+        torch.set_default_dtype(torch.float64)
+    if side == "torch-old":
+        torch.backends.mkldnn.enabled = False  # type: ignore[assignment]
+    found: dict[str, Any] = {"losses": losses}
+    try:
+        run._run_script(script, list(args))
+    finally:
+        found["seconds"] = time.process_time() - start
+        if side == "ours":
+            from ms_adapter.pytorch import _placeholders
+
+            found["stubs"] = _placeholders.met()
+        Path(notes).write_text(json.dumps(found))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
