@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import runpy
+import subprocess
 import sys
 import time
 from pathlib import Path
 from typing import Any
+
+from ecosystem import cuda_stand_ins
 
 _kept: list[Any] = []
 
@@ -21,9 +24,15 @@ VISION_OPERATORS = {
 def name_vision_operators(torch: Any) -> None:
     """Let torchvision be imported beside a PyTorch without CUDA.
 
-    PyPI's torchvision has its operators in a library that needs CUDA's; where it does not load, torchvision
-    fails to describe the operators that it lacks. Named, they are there, and raise when called.
+    PyPI's torchvision has its operators in a library that needs CUDA's: it gets stand-ins for them. Where
+    these cannot be made, torchvision fails to describe the operators it lacks; named, they are there, and
+    raise when called.
     """
+    try:
+        if cuda_stand_ins.load():
+            return
+    except (OSError, subprocess.CalledProcessError) as err:
+        print(f"torchvision's own operators are left out: {err}", file=sys.stderr)
     library = torch.library.Library("torchvision", "DEF")
     for name, signature in VISION_OPERATORS.items():
         library.define(name + signature)
