@@ -6,6 +6,7 @@
 #include "bindings/compare.h"
 #include "bindings/custom.h"
 #include "bindings/defaults.h"
+#include "bindings/dump.h"
 #include "bindings/errors.h"
 #include "bindings/files.h"
 #include "bindings/generator.h"
@@ -112,6 +113,7 @@ PyObject* make_module() {
   init_shared_memory(m);
   init_files(m);
   init_compare(m);
+  init_dump(m);
   init_data();
   init_make();
   init_numpy();

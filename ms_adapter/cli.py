@@ -27,6 +27,11 @@ COMMANDS = {
     "scan": Command(
         "ms_adapter.tools.scanning.command", "TOOL.main", "list the uses of PyTorch's API in a program"
     ),
+    "verify": Command(
+        "ms_adapter.tools.verification.command", "TOOL.main", "find the first line that differs from PyTorch"
+    ),
+    "dump": Command("ms_adapter.tools.dumping.command", "TOOL.main", "run a script and write its tensors"),
+    "doctor": Command("ms_adapter.tools.doctor", "TOOL.main", "check the installation, and say what to do"),
     "completion": Command("ms_adapter.tools.completion", "TOOL.main", "print a shell's completion script"),
 }
 

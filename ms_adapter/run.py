@@ -8,9 +8,10 @@ from __future__ import annotations
 import importlib.machinery
 import os
 import sys
+from contextlib import AbstractContextManager, nullcontext
 from types import CodeType, ModuleType, TracebackType
 
-USAGE = "usage: ms-adapter run [--device auto|cpu|mindspore|npu] (SCRIPT | -m MODULE) [ARGS ...]"
+USAGE = "usage: ms-adapter run [--device auto|cpu|mindspore|npu] [--dump C] (SCRIPT | -m MODULE) [ARGS ...]"
 HELP = f"""{USAGE}
 
 Run a PyTorch script, or a module with -m, on ms_adapter: `import torch` means ms_adapter.pytorch
@@ -20,6 +21,8 @@ for it and for every library that it imports.
                  auto, cpu  there is none: `cuda` and `npu` mean cpu
                  mindspore  MindSpore: torch.cuda.is_available() is True
                  npu        MindSpore on Ascend: not supported yet
+  --dump C     write tensors while it runs: a configuration file, or settings such as
+               path=out,level=module (docs/dump.md); the environment variable MS_ADAPTER_DUMP says the same
   -m MODULE    run a module as `python -m MODULE` does
   -h, --help   show this text
 """
@@ -38,6 +41,7 @@ class Request:
         self.script: str | None = None
         self.module: str | None = None
         self.show_help = False
+        self.dump = os.environ.get("MS_ADAPTER_DUMP", "")
         rest = list(argv)
         while rest and self.script is None and self.module is None and not self.show_help:
             self._take(rest)
@@ -55,6 +59,8 @@ class Request:
                 raise UsageError(f"unknown device {self.device!r}: choose one of {', '.join(DEVICES)}")
             if self.device == "npu":
                 raise UsageError("device 'npu' is not supported yet: MindSpore on the CPU is, as 'mindspore'")
+        elif option == "--dump":
+            self.dump = value or self._value(word, rest)
         elif word == "-m":
             self.module = self._value(word, rest)
         elif word in ("-h", "--help"):
@@ -71,8 +77,11 @@ class Request:
         return rest.pop(0)
 
 
-def main(argv: list[str] | None = None) -> int:
-    """The command `ms-adapter run`; returns the exit code, unless the script raises."""
+def main(argv: list[str] | None = None, around: AbstractContextManager | None = None) -> int:
+    """The command `ms-adapter run`; returns the exit code, unless the script raises.
+
+    `around` is entered when `torch` means us and left when the script has ended.
+    """
     try:
         request = Request(sys.argv[1:] if argv is None else argv)
     except UsageError as error:
@@ -90,10 +99,11 @@ def main(argv: list[str] | None = None) -> int:
         print(f"ms-adapter run: {missing}", file=sys.stderr)
         return 2
     try:
-        if request.module:
-            _run_module(request.module, request.args)
-        else:
-            _run_script(str(request.script), request.args)
+        with around or _dump(request.dump):
+            if request.module:
+                _run_module(request.module, request.args)
+            else:
+                _run_script(str(request.script), request.args)
     except SystemExit:
         raise
     except BaseException as error:
@@ -112,6 +122,20 @@ def _take_mindspore() -> str | None:
         return str(error)
     _C.set_accelerator("mindspore")
     return None
+
+
+def _dump(settings: str) -> AbstractContextManager:
+    """What `--dump` asks for; nothing otherwise."""
+    if not settings:
+        return nullcontext()
+    from ms_adapter.tools.dumping import dump
+    from ms_adapter.tools.frame import ToolError
+
+    try:
+        return dump(settings)
+    except ToolError as error:
+        print(f"ms-adapter run: --dump: {error}", file=sys.stderr)
+        raise SystemExit(2) from None
 
 
 def _fresh_main() -> ModuleType:

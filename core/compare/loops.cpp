@@ -29,32 +29,7 @@ namespace {
 using compare::Figures;
 using compare::Tolerance;
 
-constexpr int64_t kLanes = MSA_VECTOR_BYTES / 8;
-typedef double Doubles __attribute__((vector_size(MSA_VECTOR_BYTES)));
-typedef int64_t Mask __attribute__((vector_size(MSA_VECTOR_BYTES)));  // a lane is 0 or -1
-
-inline Doubles load(const double* from) {
-  Doubles v;
-  __builtin_memcpy(&v, from, sizeof v);
-  return v;
-}
-inline Doubles magnitude(Doubles v) { return v < 0 ? -v : v; }
-inline Doubles larger(Doubles a, Doubles b) { return a > b ? a : b; }
-inline double sum_of(Doubles v) {
-  double s = 0;
-  for (int64_t i = 0; i < kLanes; ++i) s += v[i];
-  return s;
-}
-inline int64_t count_of(Mask m) {
-  int64_t s = 0;
-  for (int64_t i = 0; i < kLanes; ++i) s -= m[i];
-  return s;
-}
-inline double max_of(Doubles v) {
-  double s = v[0];
-  for (int64_t i = 1; i < kLanes; ++i) s = v[i] > s ? v[i] : s;
-  return s;
-}
+#include "core/compare/doubles.inl"
 
 // Sums of one block in lanes, so that no sum waits for another.
 struct Lanes {
@@ -115,13 +90,13 @@ void block(const double* a, const double* b, int64_t n, int64_t first, const Tol
            Figures& f) {
   Lanes s;
   int64_t i = 0;
-  for (; i + kLanes <= n; i += kLanes) take(s, load(a + i), load(b + i), near);
+  for (; i + kDoubles <= n; i += kDoubles) take(s, load(a + i), load(b + i), near);
   int64_t padding = 0;
   if (i < n) {  // the last lanes: equal zeros beyond the end
-    double tail_a[kLanes] = {}, tail_b[kLanes] = {};
+    double tail_a[kDoubles] = {}, tail_b[kDoubles] = {};
     __builtin_memcpy(tail_a, a + i, static_cast<size_t>(n - i) * sizeof(double));
     __builtin_memcpy(tail_b, b + i, static_cast<size_t>(n - i) * sizeof(double));
-    padding = kLanes - (n - i);
+    padding = kDoubles - (n - i);
     take(s, load(tail_a), load(tail_b), near);
   }
   f.count += n;

@@ -8,6 +8,8 @@ from typing import Any
 # The subpackages have other names than the functions: importing one would hide the function of its name.
 _FUNCTIONS = {
     "compare": "ms_adapter.tools.comparison",
+    "dump": "ms_adapter.tools.dumping",
+    "verify": "ms_adapter.tools.verification",
 }
 
 __all__ = list(_FUNCTIONS)

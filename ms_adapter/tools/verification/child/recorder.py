@@ -1,0 +1,185 @@
+"""Watches a training: every operator that the script calls, modules, gradients, optimizers."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from contextlib import ExitStack
+from typing import Any
+
+from .modules import ModuleWatch
+from .perturb import Noise
+from .render import arguments, tensors_in
+from .sites import Sites
+from .training import TrainingWatch
+from .values import Store
+
+_KEEP_FIGURES = frozenset(("batch_norm", "instance_norm"))
+_PROPERTIES = frozenset(("T", "mT", "H", "mH", "data", "real", "imag"))
+# They ask about a tensor, or are how Python itself looks at one.
+_QUESTIONS = frozenset((
+    "size", "dim", "numel", "stride", "storage_offset", "is_contiguous", "is_floating_point",
+    "is_complex", "data_ptr", "nelement", "ndimension", "element_size", "get_device", "item", "tolist",
+    "numpy", "__len__", "__bool__", "__int__", "__float__", "__index__", "__repr__", "__str__",
+    "__format__", "__hash__", "register_hook", "retain_grad", "is_pinned", "untyped_storage", "storage",
+    "type", "requires_grad_", "__array__", "__dlpack__", "is_conj", "is_neg", "is_inference", "is_set_to",
+    "is_same_size", "_is_view", "register_post_accumulate_grad_hook", "has_names", "is_signed",
+    "is_nonzero", "backward", "__torch_function__", "__contains__", "__iter__", "__reduce_ex__",
+    "__deepcopy__", "empty", "empty_like", "new_empty", "empty_strided",
+))  # fmt: skip
+
+
+class Recorder:
+    """Inside `with recorder:`, events are gathered; `store` gets them at each optimizer's step and the end.
+
+    Recording reads values and draws no random numbers, so the run computes what it computes without it.
+    """
+
+    def __init__(
+        self,
+        torch: Any,
+        store: Store,
+        noise: Noise | None = None,
+        after_chunk: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.torch, self.store, self.noise = torch, store, noise
+        self.sites = Sites(torch.__file__)
+        self.events: list[dict[str, Any]] = []
+        self.muted = False  # backward and optimizers are events of their own
+        self.first_event = 0  # the number of the chunk's first event
+        self._process = os.getpid()
+        self._after_chunk = after_chunk
+        self.modules = ModuleWatch(self)
+        self._training = TrainingWatch(self)
+        self._stack = ExitStack()
+
+    def __enter__(self) -> Recorder:
+        self._stack.enter_context(self.modules)
+        self._stack.enter_context(self._training)
+        self._stack.enter_context(_mode_class(self.torch)(self))
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self._stack.close()
+
+    @property
+    def watching(self) -> bool:
+        """Whether what runs now is the user's and of this process (not of a data loader's worker)."""
+        return not self.muted and os.getpid() == self._process
+
+    def is_tensor(self, value: Any) -> bool:
+        """Whether it is a tensor of the framework watched."""
+        return isinstance(value, self.torch.Tensor)
+
+    def add(self, event: dict[str, Any]) -> int:
+        """Append an event; its number in the whole run."""
+        self.events.append(event)
+        return self.first_event + len(self.events) - 1
+
+    def finish_chunk(self, last: bool = False, error: str | None = None, error_site: Any = None) -> None:
+        """Hand over what has been gathered."""
+        chunk = {"events": self.events, "first": self.first_event, "last": last, "error": error}
+        self.store.finish_chunk({**chunk, "error_site": error_site})
+        self.first_event += len(self.events)
+        self.events = []
+        if not last:
+            self._after_chunk()
+
+    def call(self, func: Any, args: tuple, kwargs: dict) -> Any:
+        """Run an operator that the script called, and write down what went in and came out."""
+        name = getattr(func, "__name__", "")
+        if name in ("__get__", "__set__"):
+            name = _property_name(func, name)
+        if not name or name in _QUESTIONS or not self.watching:
+            return func(*args, **kwargs)
+        inputs = list(tensors_in((args, kwargs), self.is_tensor))
+        before = [self.store.number_of(tensor) for tensor in inputs]
+        versions = [_version(tensor) for tensor in inputs]
+        result = func(*args, **kwargs)
+        outputs = list(tensors_in(result, self.is_tensor))
+        changed = [
+            i
+            for i, tensor in enumerate(inputs)
+            if _version(tensor) != versions[i]
+            or name == "set_data"
+            or self._is_running_figure(name, i, tensor)
+        ]
+        if not outputs and not changed:
+            return result
+        if self.noise is not None:
+            self.noise.apply(name, inputs if not name.endswith("_") else (), outputs)
+        for i in changed:
+            self.store.changed(inputs[i])
+        self._note(name, func, args, kwargs, inputs, before, changed, outputs)
+        return result
+
+    def _is_running_figure(self, name: str, i: int, tensor: Any) -> bool:
+        """Running mean and variance change without PyTorch's counting it as a change."""
+        return name in _KEEP_FIGURES and i > 0 and not tensor.requires_grad
+
+    def _note(
+        self,
+        name: str,
+        func: Any,
+        args: tuple,
+        kwargs: dict,
+        inputs: list[Any],
+        before: list[int],
+        changed: list[int],
+        outputs: list[Any],
+    ) -> None:
+        number_of = self.store.number_of
+        event = {
+            "kind": "op",
+            "name": name,
+            "function": self._full_name(func),
+            **self.modules.place(),
+            "site": self.sites.here(3),
+            "ins": before,
+            "names": [self.modules.names.get(id(tensor)) for tensor in inputs],
+            "outs": [number_of(tensor) for tensor in outputs],
+            "changed": [(i, number_of(inputs[i])) for i in changed],
+            "arguments": arguments(args, kwargs, self.is_tensor),
+        }
+        at = self.add(event)
+        if len(outputs) == 1:  # of several, one may depend on another: how depends on the operator's split
+            self._training.watch_gradient(outputs[0], at, 0)
+
+    def _full_name(self, func: Any) -> str:
+        try:
+            return self.torch.overrides.resolve_name(func) or getattr(func, "__qualname__", str(func))
+        except Exception:  # a function that the framework does not list
+            return getattr(func, "__qualname__", str(func))
+
+
+def _version(tensor: Any) -> int:
+    try:
+        return tensor._version
+    except RuntimeError:
+        return 0
+
+
+def _property_name(func: Any, kind: str) -> str:
+    """`T` for `Tensor.T.__get__`, `set_data` for an assignment to `.data`; "" for what computes nothing."""
+    name = getattr(getattr(func, "__self__", None), "__name__", "")
+    if kind == "__set__":
+        return "set_data" if name == "data" else ""
+    return name if name in _PROPERTIES else ""
+
+
+def _mode_class(torch: Any) -> type:
+    from importlib import import_module
+
+    base = import_module(torch.__name__ + ".overrides").TorchFunctionMode
+
+    class RecordingMode(base):  # type: ignore[valid-type, misc]
+        """Hands every call of the script to the recorder."""
+
+        def __init__(self, recorder: Recorder) -> None:
+            super().__init__()
+            self._recorder = recorder
+
+        def __torch_function__(self, func: Any, types: Any, args: tuple = (), kwargs: Any = None) -> Any:
+            return self._recorder.call(func, args, kwargs or {})
+
+    return RecordingMode

@@ -1,0 +1,264 @@
+"""Goes through two runs event by event until values part; keeps what is known of each value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from .align import align
+from .chunks import Chunk, Event
+from .judge import Judge, Verdict
+
+_SUMS = frozenset((
+    "sum", "mean", "var", "std", "norm", "logsumexp", "cross_entropy", "nll_loss", "mse_loss", "l1_loss",
+    "smooth_l1_loss", "huber_loss", "kl_div", "binary_cross_entropy", "binary_cross_entropy_with_logits",
+    "dot", "vdot", "trace", "nansum", "nanmean", "prod", "cumsum", "einsum", "matmul", "mm", "bmm",
+    "linear", "conv1d", "conv2d", "conv3d", "bilinear", "addmm", "__matmul__", "__rmatmul__",
+))  # fmt: skip
+
+
+@dataclass
+class Parting:
+    """Where values part for the first time: events of both sides (ours may stand alone), and what differs."""
+
+    reference: Event | None
+    ours: Event | None
+    verdict: Verdict
+    what: str  # "output 0", "gradient of ...", "parameter ...", ...
+    pair: tuple[int, int] | None = None  # the values that part
+
+
+@dataclass
+class Side:
+    """One run so far."""
+
+    producers: dict[int, Event] = field(default_factory=dict)  # of values
+    matched: set[int] = field(default_factory=set)  # events by number
+    changers: dict[str, Event] = field(default_factory=dict)  # what last changed a parameter or buffer
+    entered: dict[str, Event] = field(default_factory=dict)  # the last call of each module
+
+
+class Walk:
+    """The comparison of a reference with ours, chunk by chunk."""
+
+    def __init__(self, check_dtype: bool = True) -> None:
+        self._check_dtype = check_dtype
+        self.clean: dict[int, int] = {}  # values of ours that agree, with the reference's
+        self.clean_reference: dict[int, int] = {}
+        self.reference, self.ours = Side(), Side()
+        self.partner: dict[int, int] = {}  # events of ours -> the reference's
+        self.by_number: dict[int, Event] = {}  # ours
+        self.reference_by_number: dict[int, Event] = {}
+        self.compared = 0
+        self.asked: tuple[Event, Event] | None = None  # the first pair that is asked for different things
+        self.steps = 0
+
+    def chunk(self, reference: Chunk, ours: Chunk, spreads: Sequence[Chunk]) -> Parting | None:
+        """Compare a chunk; where it parts, if it does."""
+        self._judge = Judge(reference, ours, self._check_dtype)
+        self._chunks = (reference, ours)
+        self._others = [_Mapped(reference, other) for other in spreads]
+        for chunk, side, numbered in (
+            (reference, self.reference, self.reference_by_number),
+            (ours, self.ours, self.by_number),
+        ):
+            _enter(chunk, side, numbered)
+        pairs = align(reference.events, ours.events)
+        for i, j in pairs:
+            self.partner[ours.first + j] = reference.first + i
+            self.reference.matched.add(reference.first + i)
+            self.ours.matched.add(ours.first + j)
+        at_i = at_j = 0
+        for i, j in [*pairs, (len(reference.events), len(ours.events))]:
+            self._reconcile(reference.events[at_i:i], ours.events[at_j:j])
+            if i == len(reference.events) or j == len(ours.events):
+                break
+            parting = self._compare(reference.events[i], ours.events[j])
+            if parting is not None:
+                return parting
+            at_i, at_j = i + 1, j + 1
+        self.steps += any(event["kind"] == "step" for event in ours.events)
+        return None
+
+    # --- values
+
+    def others_of(self, r: int) -> list[np.ndarray | None]:
+        """A value of the reference in its perturbed runs."""
+        return [other.array(r) for other in self._others]
+
+    def verdict(self, r: int, o: int, inputs: float = 0.0) -> Verdict:
+        """Compare two values, and remember if they agree."""
+        if self.clean.get(o) == r:
+            return Verdict(True)
+        self.compared += 1
+        found = self._judge.verdict(r, o, self.others_of(r), inputs)
+        if found.agree:
+            self.set_clean(r, o)
+        return found
+
+    def set_clean(self, r: int, o: int) -> None:
+        """From here on value o of ours stands for value r of the reference."""
+        self.clean[o] = r
+        self.clean_reference[r] = o
+
+    def _reconcile(self, reference: Sequence[Event], ours: Sequence[Event]) -> None:
+        """Between two matched events: operators split differently meet where their results agree."""
+        results = [number for event in reference for number in _results(event)]
+        if not results:
+            return
+        for event in ours:
+            for o in _results(event):
+                for r in results:
+                    if r not in self.clean_reference and self._same_shape(r, o) and self.verdict(r, o).agree:
+                        break
+
+    def _same_shape(self, r: int, o: int) -> bool:
+        a, b = self._chunks[0].values.get(r), self._chunks[1].values.get(o)
+        return a is not None and b is not None and a.shape == b.shape
+
+    # --- events
+
+    def _compare(self, r: Event, o: Event) -> Parting | None:
+        return getattr(self, f"_compare_{o['kind']}")(r, o)
+
+    def _compare_enter(self, r: Event, o: Event) -> None:
+        self.reference.entered[r["path"]] = r
+        self.ours.entered[o["path"]] = o
+        self._note_asked(r, o, [(r["settings"], o["settings"])])
+
+    def _compare_zero(self, r: Event, o: Event) -> None:
+        return None
+
+    def _compare_op(self, r: Event, o: Event) -> Parting | None:
+        self._note_asked(r, o, [(dict(r["arguments"]), dict(o["arguments"]))])
+        inputs = self._sum_size(r) if r["name"] in _SUMS else 0.0
+        first = None
+        for slot, (a, b) in enumerate(zip(r["outs"], o["outs"])):
+            found = self.verdict(a, b, inputs)
+            if not found.agree and first is None:
+                first = Parting(r, o, found, f"output {slot}" if len(o["outs"]) > 1 else "the result", (a, b))
+        for (_, a), (j, b) in zip(r["changed"], o["changed"]):
+            found = self.verdict(a, b, inputs)
+            if not found.agree and first is None:
+                name = o["names"][j] or f"argument {j}"
+                first = Parting(r, o, found, f"{name}, changed in place", (a, b))
+        return first
+
+    def _sum_size(self, r: Event) -> float:
+        reference = self._chunks[0]
+        sizes = [n for n in r["ins"] if n in reference.values]
+        if not sizes or not r["outs"]:
+            return 0.0
+        longest = max(int(np.prod(reference.values[n].shape)) for n in sizes)
+        made = reference.values.get(r["outs"][0])
+        results = max(1, int(np.prod(made.shape))) if made is not None else 1
+        return max(self._judge.size(n) for n in sizes) * np.sqrt(max(1.0, longest / results))
+
+    def _compare_exit(self, r: Event, o: Event) -> Parting | None:
+        for slot, (a, b) in enumerate(zip(r["outs"], o["outs"])):
+            found = self.verdict(a, b)
+            if not found.agree:
+                return Parting(r, o, found, f"output {slot} of the module", (a, b))
+        return None
+
+    def _compare_backward(self, r: Event, o: Event) -> Parting | None:
+        for a, b in zip(r["ins"], o["ins"]):
+            found = self.verdict(a, b)
+            if not found.agree:
+                return Parting(r, o, found, "the loss", (a, b))
+        flow = {(event, slot): number for event, slot, number in r["flow"]}
+        parted = []
+        for event, slot, number in o["flow"]:
+            other = flow.get((self.partner.get(event, -1), slot))
+            if other is not None:
+                found = self.verdict(other, number)
+                if not found.agree:
+                    parted.append((event, found, (other, number)))
+        if parted:  # backward goes from the last operator to the first
+            event, found, pair = max(parted, key=lambda item: item[0])
+            reference = self.reference_by_number[self.partner[event]]
+            return Parting(reference, self.by_number[event], found, "gradient", pair)
+        return self._named(r, o, "gradients", "the gradient of")
+
+    def _note_asked(self, r: Event, o: Event, settings: Iterable[tuple[dict, dict]]) -> None:
+        """Remember that the same module, operator or optimizer is set differently."""
+        if self.asked is None and any(
+            _is_other(theirs[k], ours[k]) for theirs, ours in settings for k in theirs.keys() & ours.keys()
+        ):
+            self.asked = (r, o)
+
+    def _compare_step(self, r: Event, o: Event) -> Parting | None:
+        self._note_asked(r, o, zip(r["groups"], o["groups"]))
+        return (
+            self._named(r, o, "gradients", "the gradient of")
+            or self._named(r, o, "parameters", "parameter")
+            or self._named(r, o, "states", "optimizer state")
+        )
+
+    def _named(self, r: Event, o: Event, field_name: str, what: str) -> Parting | None:
+        ours, reference = o.get(field_name, []), r.get(field_name, [])
+        by_name = dict(reference)
+        if not {name for name, _ in ours} & set(by_name):  # other names: then by order
+            by_name = {name: number for (name, _), (_, number) in zip(ours, reference)}
+        for name, b in ours:
+            a = by_name.get(name)
+            if a is None:
+                continue
+            found = self.verdict(a, b)
+            if not found.agree:
+                return Parting(r, o, found, f"{what} {name}", (a, b))
+        return None
+
+
+def _is_other(a: str, b: str) -> bool:
+    """Whether two settings are different numbers or truth values (other texts may mean the same)."""
+    if a == b:
+        return False
+    if {a, b} == {"True", "False"}:
+        return True
+    try:
+        return float(a) != float(b)
+    except ValueError:
+        return False
+
+
+def _results(event: Event) -> list[int]:
+    if event["kind"] != "op":
+        return []
+    return event["outs"] + [number for _, number in event["changed"]]
+
+
+def _enter(chunk: Chunk, side: Side, numbered: dict[int, Event]) -> None:
+    for offset, event in enumerate(chunk.events):
+        event["number"] = chunk.first + offset
+        numbered[event["number"]] = event
+        for number in _results(event):
+            side.producers.setdefault(number, event)
+        for at, _ in event.get("changed", ()):
+            if event["names"][at]:
+                side.changers[event["names"][at]] = event
+
+
+class _Mapped:
+    """Values of a perturbed run of the reference by the reference's numbers."""
+
+    def __init__(self, reference: Chunk, other: Chunk) -> None:
+        self._other = other
+        self._number: dict[int, int] = {}
+        for i, j in align(reference.events, other.events):
+            self._map(reference.events[i], other.events[j])
+
+    def _map(self, r: Event, p: Event) -> None:
+        for name in ("ins", "outs"):
+            self._number.update(zip(r.get(name, ()), p.get(name, ())))
+        self._number.update(zip((n for _, n in r.get("changed", ())), (n for _, n in p.get("changed", ()))))
+        for name in ("gradients", "parameters", "states"):
+            by_name = dict(p.get(name, ()))
+            self._number.update((number, by_name.get(key, -1)) for key, number in r.get(name, ()))
+        self._number.update(zip((f[2] for f in r.get("flow", ())), (f[2] for f in p.get("flow", ()))))
+
+    def array(self, number: int) -> np.ndarray | None:
+        """The value, if that run has it."""
+        return self._other.array(self._number.get(number, -1))
