@@ -8,6 +8,7 @@
 #   make test-mindspore   the device "mindspore", with MindSpore in an environment of its own
 #   make ecosystem     libraries of others under us and under PyTorch, in an environment of its own (long)
 #   make own-tests     the libraries' own tests under us and under PyTorch; ARGS="--only einops" (long)
+#   make ecosystem-scripts   public example scripts under us and under PyTorch, loss by loss (long)
 #   make reference     writes docs/operators.md anew from the registry
 #   make support       writes docs/support.md anew; RUNS="a.json b.json" takes in new conformance runs first
 VENV ?= .venv
@@ -20,8 +21,8 @@ STAMPS := $(VENV)/.stamps
 PIP := $(PY) -m pip install -q --disable-pip-version-check
 export PATH := $(abspath $(VENV)/bin):$(PATH)
 
-.PHONY: demo demo-compare test test-mindspore ecosystem own-tests conformance bench bench-ops bench-files dev sanitize \
-	sanitize-fuzz fuzz-files sanitize-files lint reference support package clean
+.PHONY: demo demo-compare test test-mindspore ecosystem own-tests ecosystem-scripts conformance bench bench-ops \
+	bench-files dev sanitize sanitize-fuzz fuzz-files sanitize-files lint reference support package clean
 .DELETE_ON_ERROR:
 
 demo: package $(STAMPS)/demo
@@ -39,7 +40,8 @@ test-mindspore: package $(MINDSPORE_VENV)/.stamp
 
 ecosystem: MODULE = ecosystem
 own-tests: MODULE = ecosystem.own_tests
-ecosystem own-tests: package $(STAMPS)/test $(ECOSYSTEM_VENV)/.stamp
+ecosystem-scripts: MODULE = ecosystem.scripts
+ecosystem own-tests ecosystem-scripts: package $(STAMPS)/test $(ECOSYSTEM_VENV)/.stamp
 	$(ECOSYSTEM_VENV)/bin/python -m $(MODULE) $(ARGS) \
 	  --torch-path "$$($(PY) -c 'import sysconfig; print(sysconfig.get_path("purelib"))')"
 
@@ -109,7 +111,7 @@ $(STAMPS)/demo $(STAMPS)/test $(STAMPS)/lint: $(STAMPS)/%: pyproject.toml $(STAM
 	$(PIP) --group $*
 	touch $@
 
-$(ECOSYSTEM_VENV)/.stamp: ecosystem/libraries.toml ecosystem/own_tests.toml ecosystem/install.py $(STAMPS)/venv
+$(ECOSYSTEM_VENV)/.stamp: $(addprefix ecosystem/,libraries.toml own_tests.toml scripts.toml install.py) $(STAMPS)/venv
 	[ -x $(ECOSYSTEM_VENV)/bin/python ] || $(PYTHON) -m venv $(ECOSYSTEM_VENV)
 	$(ECOSYSTEM_VENV)/bin/python ecosystem/install.py
 	touch $@

@@ -27,8 +27,8 @@ NUMBER = re.compile(r"(?<![\w.])[-+]?\d+\.\d+(?:e[-+]?\d+)?(?![\w.]*[\w])|(?<![\
 SPREAD_FACTOR = 3.0  # our float32 may part from PyTorch by this much of what PyTorch parts from itself
 SPREAD_FLOOR = 1e-5  # a hundred float32 roundings, where PyTorch's ways of computing happen to agree
 FLOAT64_LIMIT = 1e-9
-# PyTorch that rounds otherwise: as on an older machine, and, where that leaves a doubt, with its gradients
-# changed by a rounding (script_child.py).
+# PyTorch that rounds otherwise, run where we part by more than roundings: as on an older machine, and with
+# its gradients changed by a rounding (script_child.py).
 ELSEWHERE = {
     "torch-old": {"ATEN_CPU_CAPABILITY": "default", "MKL_CBWR": "COMPATIBLE"},
     "torch-nudged": {},
@@ -166,7 +166,7 @@ class Judged(NamedTuple):
     script: str
     steps: int
     difference: float | None
-    spread: float
+    spread: float | None
     in_float64: float | None
     seconds_ours: float
     seconds_torch: float | None
@@ -189,12 +189,12 @@ def judge(name: str, script: dict[str, Any], sides: dict[tuple[str, str], Outcom
     """Compare the runs of one script: (side, dtype) -> what it did."""
     ours = sides["ours", "float32"]
     if ("torch", "float32") not in sides:
-        return Judged(name, len(ours.numbers), None, 0.0, None, ours.seconds, None, False, ours.error)
+        return Judged(name, len(ours.numbers), None, None, None, ours.seconds, None, False, ours.error)
     theirs = sides["torch", "float32"]
     difference = largest_difference(ours.numbers, theirs.numbers)
     others = [sides[side, "float32"] for side in ELSEWHERE if (side, "float32") in sides]
-    spread = max((largest_difference(other.numbers, theirs.numbers) for other in others), default=0.0)
-    allowed = max(SPREAD_FACTOR * spread, SPREAD_FLOOR, 1.01 * ours.resolution)
+    spread = max((largest_difference(other.numbers, theirs.numbers) for other in others), default=None)
+    allowed = max(SPREAD_FACTOR * (spread or 0.0), SPREAD_FLOOR, 1.01 * ours.resolution)
     fault = ours.error or (f"PyTorch: {theirs.error}" if theirs.error else None)
     if parts := not fault and difference > allowed:
         fault = f"parts from PyTorch by {difference:.2g}; {allowed:.2g} is allowed"
@@ -215,8 +215,6 @@ def runs_of(script: dict[str, Any]) -> list[tuple[str, str]]:
     if not script.get("torch", True):
         return [("ours", "float32")]
     runs = [("ours", "float32"), ("torch", "float32")]
-    if script.get("spread", True):
-        runs.append((next(iter(ELSEWHERE)), "float32"))
     return runs + ([("ours", "float64"), ("torch", "float64")] if script.get("float64") else [])
 
 
@@ -226,8 +224,7 @@ def rows(scripts: dict[str, Any], args: argparse.Namespace) -> Iterator[Judged]:
         sides = {key: run_afresh(name, script, key, args) for key in runs_of(script)}
         judged = judge(name, script, sides)
         if judged.parts and script.get("spread", True):
-            more = [(side, "float32") for side in ELSEWHERE if (side, "float32") not in sides]
-            sides |= {key: run_afresh(name, script, key, args) for key in more}
+            sides |= {key: run_afresh(name, script, key, args) for key in ((s, "float32") for s in ELSEWHERE)}
             judged = judge(name, script, sides)
         yield judged
 
@@ -261,6 +258,9 @@ def main() -> int:
         print("\n".join(fetch_commands(table["repositories"])))
         return 0
     scripts = {n: s for n, s in table["scripts"].items() if re.search(args.only, n)}
+    if absent := {s["repository"] for s in scripts.values()} - {p.name for p in args.repositories.glob("*")}:
+        print(f"{args.repositories} lacks {', '.join(sorted(absent))}: run there what --fetch prints")
+        return 2
     print("| " + " | ".join(COLUMNS) + " |", "|" + " --- |" * len(COLUMNS), sep="\n", flush=True)
     found = []
     for row in rows(scripts, args):
