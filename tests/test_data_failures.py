@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import signal
 import subprocess
@@ -280,3 +281,9 @@ def test_workers_compute_on_one_thread_after_a_parent_that_used_many():
         assert list(counts)[2] == 1
     finally:
         torch.set_num_threads(before)
+
+
+@pytest.mark.parametrize("replacement", [True, False])
+def test_a_sampler_that_is_as_good_as_endless_takes_no_memory(replacement: bool) -> None:
+    sampler = data.RandomSampler(range(7), replacement=replacement, num_samples=10**15)
+    assert set(itertools.islice(sampler, 200)) == set(range(7))

@@ -72,12 +72,12 @@ class RandomSampler(Sampler):
             generator = torch.Generator()
             generator.manual_seed(int(torch.empty((), dtype=torch.int64).random_().item()))
         if self.replacement:
-            for size in [_CHUNK] * (count // _CHUNK) + [count % _CHUNK]:
+            for size in _portions(count, _CHUNK):
                 yield from torch.randint(
                     high=n, size=(size,), dtype=torch.int64, generator=generator
                 ).tolist()
         else:
-            for take in [n] * (count // n) + [count % n]:
+            for take in _portions(count, n):
                 yield from torch.randperm(n, generator=generator).tolist()[:take]
 
     def __len__(self):
@@ -97,6 +97,11 @@ class SubsetRandomSampler(Sampler):
 
     def __len__(self):
         return len(self.indices)
+
+
+def _portions(count, size):
+    """``count`` in portions of ``size`` and what is left; a count may be as good as endless."""
+    return itertools.chain(itertools.repeat(size, count // size), [count % size])
 
 
 def _check_count(name, value):
