@@ -187,38 +187,12 @@ PyObject* scalar_object(const Scalar& s) {
   return PyComplex_FromDoubles(c.real(), c.imag());
 }
 
-namespace {
-template <class T>
-Scalar scalar_of(T v) {
-  if constexpr (std::is_same_v<T, bool>)
-    return Scalar(v);
-  else if constexpr (std::is_integral_v<T>)
-    return Scalar(static_cast<int64_t>(v));
-  else if constexpr (std::is_same_v<T, c64> || std::is_same_v<T, c128>)
-    return Scalar(c128(v));
-  else
-    return Scalar(static_cast<double>(v));
-}
-}  // namespace
-
-Scalar element_scalar(const void* p, DType t) {
-  switch (t) {
-#define MSA_ELEMENT(E, T) \
-  case DType::E:          \
-    return scalar_of(*static_cast<const T*>(p));
-    MSA_FOR_EACH_DTYPE(MSA_ELEMENT)
-#undef MSA_ELEMENT
-    case DType::Count:
-      break;
-  }
-  __builtin_unreachable();
-}
 
 PyObject* element_object(const void* p, DType t) {
   if (t == DType::F32)
     return PyFloat_FromDouble(static_cast<double>(*static_cast<const float*>(p)));
   if (t == DType::U64) return PyLong_FromUnsignedLongLong(*static_cast<const uint64_t*>(p));
-  return scalar_object(element_scalar(p, t));
+  return scalar_object(load_scalar(t, p));
 }
 
 Tensor on_host(const Tensor& t) {
@@ -246,7 +220,7 @@ Tensor single_element(const Tensor& t) {
 
 Scalar item(const Tensor& t) {
   Tensor host = single_element(t);
-  return element_scalar(host.data(), host.dtype());
+  return load_scalar(host.dtype(), host.data());
 }
 
 PyObject* item_object(const Tensor& t) {

@@ -29,7 +29,6 @@ Scalar item(const Tensor& t);
 PyObject* item_object(const Tensor& t);
 // The element at `p`, of dtype t, as a Python number.
 PyObject* element_object(const void* p, DType t);
-Scalar element_scalar(const void* p, DType t);
 // The same values in host memory: the tensor itself when it already is there.
 Tensor on_host(const Tensor& t);
 

@@ -37,6 +37,8 @@ PyObject* set_default(const Arguments& given) {
   DType t = dtype_argument("set_default_dtype", d);
   MSA_REQUIRE(is_floating(t), Type,
               "only floating-point types are supported as the default type, not torch.", t);
+  MSA_REQUIRE(t < DType::C32, Type, "couldn't find storage object ", info(t).scalar_name,
+              "Storage: torch.", t, " cannot be the default type");
   set_default_dtype(t);
   return none();
 }

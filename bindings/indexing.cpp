@@ -355,7 +355,7 @@ Tensor without_leading_ones(const Tensor& value, size_t ndim) {
 void assign(Tensor place, const Tensor& value) {
   if (value.dim() == 0 && value.device().is_cpu() && !must_record(place, value) &&
       !thread_state.layers_active) {
-    ops::fill_(place, element_scalar(value.data(), value.dtype()));
+    ops::fill_(place, load_scalar(value.dtype(), value.data()));
     return;
   }
   ops::copy_(place, without_leading_ones(value, place.sizes().size()));

@@ -147,16 +147,7 @@ bool fits(DType dtype, const Scalar& v) {
 void store(char* at, DType dtype, const Scalar& v) {
   MSA_REQUIRE(fits(dtype, v), Runtime, "value cannot be converted to type ", dtype,
               " without overflow");
-  switch (dtype) {
-#define MSA_STORE(E, T)                    \
-  case DType::E:                           \
-    *reinterpret_cast<T*>(at) = v.to<T>(); \
-    break;
-    MSA_FOR_EACH_DTYPE(MSA_STORE)
-#undef MSA_STORE
-    case DType::Count:
-      break;
-  }
+  store_scalar(v, dtype, at);
 }
 
 class Filler {

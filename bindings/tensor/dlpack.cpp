@@ -34,9 +34,27 @@ struct DLManagedTensor {
   void (*deleter)(DLManagedTensor*);
 };
 
-enum Code : uint8_t { kInt = 0, kUInt = 1, kFloat = 2, kBfloat = 4, kComplex = 5, kBool = 6 };
+enum Code : uint8_t {
+  kInt = 0,
+  kUInt = 1,
+  kFloat = 2,
+  kBfloat = 4,
+  kComplex = 5,
+  kBool = 6,
+  kFloat8E4M3FN = 10,
+  kFloat8E4M3FNUZ = 11,
+  kFloat8E5M2 = 12,
+  kFloat8E5M2FNUZ = 13,
+  kFloat8E8M0FNU = 14
+};
 
 DLDataType to_dl(DType t) {
+  MSA_REQUIRE(!is_opaque(t), Type, info(t).scalar_name, " types are not supported by dlpack");
+  if (is_float8(t)) {
+    constexpr Code codes[] = {kFloat8E4M3FN, kFloat8E4M3FNUZ, kFloat8E5M2, kFloat8E5M2FNUZ,
+                              kFloat8E8M0FNU};
+    return {codes[static_cast<int>(t) - static_cast<int>(DType::F8E4M3FN)], 8, 1};
+  }
   auto bits = static_cast<uint8_t>(8 * size_bytes(t));
   if (t == DType::Bool) return {kBool, 8, 1};
   if (t == DType::BF16) return {kBfloat, 16, 1};
@@ -48,7 +66,7 @@ DLDataType to_dl(DType t) {
 DType from_dl(DLDataType d) {
   MSA_REQUIRE(d.lanes == 1, Runtime, "from_dlpack: vector types (", static_cast<int>(d.lanes),
               " lanes) are not supported");
-  for (int i = 0; i < kDTypes; ++i) {
+  for (int i = 0; !is_opaque(static_cast<DType>(i)); ++i) {
     DLDataType candidate = to_dl(static_cast<DType>(i));
     if (candidate.code == d.code && candidate.bits == d.bits) return static_cast<DType>(i);
   }

@@ -51,8 +51,8 @@ const char* type_string(DType t) {
     case DType::C128:
       return "<c16";
     default:
-      fail(ErrorKind::Type,
-           "Got unsupported ScalarType BFloat16: NumPy has no such type; use .float() first");
+      fail(ErrorKind::Type, "Got unsupported ScalarType ", info(t).scalar_name,
+           ": NumPy has no such type; use .float() first");
   }
 }
 

@@ -24,7 +24,8 @@ PyObject* to_real_method(PyObject* self, PyObject*) {
 PyObject* to_complex_method(PyObject* self, PyObject*) {
   return guarded([&] {
     DType t = dtype_value(self);
-    MSA_REQUIRE(is_inexact(t), Runtime, "to_complex: torch.", t,
+    MSA_REQUIRE(is_inexact(t) && t <= DType::C32, Runtime, "Unknown Complex ScalarType for ",
+                info(t).scalar_name, ": torch.", t,
                 " has no complex counterpart; convert to a float first");
     return Py_NewRef(dtype_object(to_complex(t)));
   });
@@ -42,13 +43,18 @@ PyMethodDef methods[] = {
 };
 
 const DTypeInfo& info_of(PyObject* self) { return info(dtype_value(self)); }
+PyObject* is_signed(PyObject* self, void*) {
+  return guarded([&] {
+    MSA_REQUIRE(!is_bits(dtype_value(self)), Runtime, "Bits types are undefined");
+    return boolean(info_of(self).is_signed);
+  });
+}
 PyGetSetDef getters[] = {
     {"is_floating_point", [](PyObject* s, void*) { return boolean(info_of(s).is_floating); },
      nullptr, nullptr, nullptr},
     {"is_complex", [](PyObject* s, void*) { return boolean(info_of(s).is_complex); }, nullptr,
      nullptr, nullptr},
-    {"is_signed", [](PyObject* s, void*) { return boolean(info_of(s).is_signed); }, nullptr,
-     nullptr, nullptr},
+    {"is_signed", is_signed, nullptr, nullptr, nullptr},
     {"itemsize", [](PyObject* s, void*) { return PyLong_FromLong(info_of(s).size_bytes); }, nullptr,
      nullptr, nullptr},
     {},

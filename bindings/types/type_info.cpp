@@ -11,17 +11,29 @@ namespace {
 
 struct FloatLimits {
   double max, eps, smallest_normal, resolution;
+  double min = -max;
 };
 
 FloatLimits float_limits(DType t) {
   switch (t) {
     case DType::F16:
+    case DType::C32:
       return {65504.0, 0x1p-10, 0x1p-14, 1e-3};
     case DType::BF16:
       return {0x1.fep127, 0x1p-7, 0x1p-126, 1e-2};
     case DType::F64:
     case DType::C128:
       return {std::numeric_limits<double>::max(), 0x1p-52, 0x1p-1022, 1e-15};
+    case DType::F8E4M3FN:
+      return {448.0, 0x1p-3, 0x1p-6, 1.0};
+    case DType::F8E4M3FNUZ:
+      return {240.0, 0x1p-3, 0x1p-7, 1.0};
+    case DType::F8E5M2:
+      return {57344.0, 0x1p-2, 0x1p-14, 1.0};
+    case DType::F8E5M2FNUZ:
+      return {57344.0, 0x1p-3, 0x1p-15, 1.0};
+    case DType::F8E8M0FNU:
+      return {0x1p127, 1.0, 0x1p-127, 1.0, 0x1p-127};
     default:
       return {std::numeric_limits<float>::max(), 0x1p-23, 0x1p-126, 1e-6};
   }
@@ -49,7 +61,7 @@ PyObject* new_finfo(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   return guarded([&] {
     DType t = parse_dtype(args, kwargs, "finfo", true);
     MSA_REQUIRE(
-        is_inexact(t), Type,
+        is_inexact(t) && !is_opaque(t), Type,
         "torch.finfo() requires a floating point input type. Use torch.iinfo to handle 'torch.", t,
         "'");
     return make(type, t);
@@ -59,7 +71,7 @@ PyObject* new_finfo(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
 PyObject* new_iinfo(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   return guarded([&] {
     DType t = parse_dtype(args, kwargs, "iinfo", false);
-    MSA_REQUIRE(!is_inexact(t), Type,
+    MSA_REQUIRE(is_integral(t), Type,
                 "torch.iinfo() requires an integer input type. Use torch.finfo to handle 'torch.",
                 t, "'");
     MSA_REQUIRE(t != DType::Bool, Type, "torch.bool is not supported by torch.iinfo");
@@ -73,10 +85,10 @@ PyObject* bits(PyObject* self, void*) {
   return PyLong_FromSize_t(size_bytes(t) * 8);
 }
 PyObject* dtype_name(PyObject* self, void*) {
-  return PyUnicode_FromString(info(dtype_value(self)).name.data());
+  return PyUnicode_FromString(info(to_real(dtype_value(self))).name.data());
 }
 PyObject* float_max(PyObject* self, void*) { return PyFloat_FromDouble(limits_of(self).max); }
-PyObject* float_min(PyObject* self, void*) { return PyFloat_FromDouble(-limits_of(self).max); }
+PyObject* float_min(PyObject* self, void*) { return PyFloat_FromDouble(limits_of(self).min); }
 PyObject* eps(PyObject* self, void*) { return PyFloat_FromDouble(limits_of(self).eps); }
 PyObject* tiny(PyObject* self, void*) {
   return PyFloat_FromDouble(limits_of(self).smallest_normal);
@@ -100,8 +112,8 @@ PyObject* finfo_repr(PyObject* self) {
   char text[320];
   snprintf(text, sizeof text,
            "finfo(resolution=%g, min=%g, max=%g, eps=%g, smallest_normal=%g, tiny=%g, dtype=%s)",
-           l.resolution, -l.max, l.max, l.eps, l.smallest_normal, l.smallest_normal,
-           info(dtype_value(self)).name.data());
+           l.resolution, l.min, l.max, l.eps, l.smallest_normal, l.smallest_normal,
+           info(to_real(dtype_value(self))).name.data());
   return PyUnicode_FromString(text);
 }
 

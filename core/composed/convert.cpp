@@ -47,6 +47,9 @@ Tensor float_(const Tensor& input, OptFormat memory_format) {
 Tensor double_(const Tensor& input, OptFormat memory_format) {
   return to_dtype(input, DType::F64, memory_format);
 }
+Tensor chalf(const Tensor& input, OptFormat memory_format) {
+  return to_dtype(input, DType::C32, memory_format);
+}
 Tensor cfloat(const Tensor& input, OptFormat memory_format) {
   return to_dtype(input, DType::C64, memory_format);
 }

@@ -64,9 +64,7 @@ Tensor complex(const Tensor& real, const Tensor& imag) {
       is_floating(real.dtype()) && real.dtype() == imag.dtype(), Runtime,
       "complex: Expected both inputs to be Half, Float or Double tensors of one dtype, got ",
       real.dtype(), " and ", imag.dtype());
-  MSA_REQUIRE(real.dtype() == DType::F32 || real.dtype() == DType::F64, NotImplemented,
-              "complex: not implemented for ", real.dtype(),
-              ", since complex32 is missing; convert with .float() first");
+  if (is_float8(real.dtype()) || real.dtype() == DType::BF16) refuse_dtype("complex", real.dtype());
   Dims sizes = broadcast_sizes("complex", real.sizes(), imag.sizes());
   return ops::_interleaved(ops::expand(real, sizes), ops::expand(imag, sizes));
 }

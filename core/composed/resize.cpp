@@ -1,4 +1,6 @@
 // Interpolation of (N, C, ...) one dimension at a time: indices and weights are tables made here.
+#include "core/composed/resize.h"
+
 #include <cmath>
 
 #include "core/autograd/formulas.h"
@@ -34,27 +36,6 @@ void check(const Tensor& input, const Dims& output_size) {
 void require_floating(const Tensor& input) {
   MSA_REQUIRE(is_floating(input.dtype()), NotImplemented, "interpolate: not implemented for ",
               input.dtype(), " in this mode: convert the input first.");
-}
-
-// How many input elements one output element steps over, in the arithmetic of T.
-template <class T>
-T step_of(const OptFloats& scales, size_t d, int64_t in, int64_t out) {
-  if (scales && (*scales)[d] > 0) return static_cast<T>(1.0 / (*scales)[d]);
-  return static_cast<T>(in) / static_cast<T>(out);
-}
-template <class T>
-T step_of(const OptFloats& scales, size_t d, int64_t in, int64_t out, bool align_corners) {
-  if (!align_corners) return step_of<T>(scales, d, in, out);
-  return out > 1 ? static_cast<T>(in - 1) / static_cast<T>(out - 1) : T(0);
-}
-
-template <class T>
-T cubic_near(T x, T a) {
-  return ((a + 2) * x - (a + 3)) * x * x + 1;
-}
-template <class T>
-T cubic_far(T x, T a) {
-  return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a;
 }
 
 // The elements that each output element mixes, tap by tap, and their weights, which are rounded to
@@ -122,31 +103,15 @@ Tensor unmixed(const Tensor& grad, int64_t dim, int64_t in, const Taps<T>& taps)
   return out;
 }
 
-template <class T>
-T antialias_weight(T x, bool cubic) {
-  x = std::abs(x);
-  if (!cubic) return x < 1 ? 1 - x : T(0);
-  const T a = T(-0.5);
-  return x < 1 ? cubic_near(x, a) : x < 2 ? cubic_far(x, a) : T(0);
-}
-
 // The (in, out) matrix of windows that widen with the step.
 template <class T>
 std::vector<T> antialias_matrix(int64_t in, int64_t out, T step, bool cubic) {
   std::vector<T> matrix(static_cast<size_t>(in * out), T(0));
-  const T widen = std::max(step, T(1)), reach = (cubic ? T(2) : T(1)) * widen;
   for (int64_t i = 0; i < out; ++i) {
-    const T center = step * (static_cast<T>(i) + T(0.5));
-    const auto begin = std::max<int64_t>(static_cast<int64_t>(center - reach + T(0.5)), 0);
-    const auto end = std::min<int64_t>(static_cast<int64_t>(center + reach + T(0.5)), in);
-    T sum = 0;
-    for (int64_t j = begin; j < end; ++j) {
-      const T w = antialias_weight((static_cast<T>(j) - center + T(0.5)) / widen, cubic);
-      matrix[static_cast<size_t>(j * out + i)] = w;
-      sum += w;
-    }
-    for (int64_t j = begin; j < end && sum != 0; ++j)
-      matrix[static_cast<size_t>(j * out + i)] /= sum;
+    const Window<T> window = antialias_window(in, i, step, cubic);
+    for (size_t j = 0; j < window.weights.size(); ++j)
+      matrix[(static_cast<size_t>(window.first) + j) * static_cast<size_t>(out) +
+             static_cast<size_t>(i)] = window.weights[j];
   }
   return matrix;
 }
@@ -182,6 +147,8 @@ Tensor _resize_nearest(const Tensor& input, const Dims& output_size, const OptFl
 Tensor _resize_smooth(const Tensor& input, const Dims& output_size, const OptFloats& scales,
                       bool align_corners, bool cubic) {
   check(input, output_size);
+  if (is_image_of_bytes(input))
+    return resize_bytes(input, output_size, scales, align_corners, cubic, false);
   require_floating(input);
   const bool exact = output_size.size() == 2 && !cubic;
   const DType stored = exact ? opmath(input.dtype()) : input.dtype();
@@ -200,6 +167,8 @@ Tensor _resize_smooth(const Tensor& input, const Dims& output_size, const OptFlo
 Tensor _resize_antialias(const Tensor& input, const Dims& output_size, const OptFloats& scales,
                          bool align_corners, bool cubic) {
   check(input, output_size);
+  if (is_image_of_bytes(input))
+    return resize_bytes(input, output_size, scales, align_corners, cubic, true);
   require_floating(input);
   return in_table_type(input, [&]<class T>() {
     Tensor out = input;

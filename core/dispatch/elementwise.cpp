@@ -76,8 +76,8 @@ struct LoopNumbers {
   Scalar factor;
   const Scalar* data;
   LoopNumbers(const ElementwiseOp& op, const Scalar* given, DType computed) : data(given) {
-    if (!op.alpha || !is_half(computed)) return;
-    char bytes[2];
+    if (!op.alpha || !is_reduced(computed)) return;
+    char bytes[4];
     store_scalar(*given, computed, bytes);
     factor = load_scalar(computed, bytes);
     data = &factor;
@@ -127,7 +127,7 @@ bool plan_flat(Flat& flat, const ElementwiseOp& op, Inputs inputs) {
   DType dtype = flat.lead->dtype;
   bool to_float = op.rule == DTypeRule::PromoteFloat || op.rule == DTypeRule::Float;
   if (flat.lead->wrapped_number || (to_float && is_integral(dtype))) return false;
-  flat.loop = (*op.table)->loops[static_cast<int>(dtype)];
+  flat.loop = (*op.table)->of(dtype);
   if (!flat.loop) return false;
   for (size_t i = 0; i < inputs.size(); ++i)
     if (!add_flat(flat, *inputs[i]->impl(), i + 1)) return false;
@@ -220,11 +220,11 @@ void prepare_output(const ElementwiseOp& op, Inputs inputs, Tensor& out, bool in
 }
 
 // PyTorch rounds operands to the common dtype before it computes in float; the walker, which reads
-// any dtype as float, would skip that where the common dtype is a half.
-Tensor rounded(const Tensor& t, DType half) {
-  Tensor out = empty(t.sizes(), half);
+// any dtype as float, would skip that where the common dtype is a reduced one.
+Tensor rounded(const Tensor& t, DType reduced) {
+  Tensor out = empty(t.sizes(), reduced);
   Dims strides = out.strides();
-  cpu::copy_elements(t.sizes(), {out.data(), half, strides.data()},
+  cpu::copy_elements(t.sizes(), {out.data(), reduced, strides.data()},
                      {t.data(), t.dtype(), t.strides().data()});
   return out;
 }
@@ -238,9 +238,11 @@ struct Plan {
 void run_loops(const ElementwiseOp& op, Inputs inputs, const Scalar* params, const Plan& plan,
                const Tensor& out) {
   DType compute = plan.computed;
+  // All that PyTorch does with eight-bit floats: compare them and take magnitudes, both exact.
+  if (is_float8(compute) && (op.rule == DTypeRule::Compare || op.rule == DTypeRule::ToReal))
+    compute = DType::F32;
   Loop loop = cpu::find_loop(**op.table, compute);
-  MSA_REQUIRE(loop, NotImplemented, op.name, ": not implemented for ", plan.computed,
-              "; convert the input with .to() first");
+  if (!loop) refuse_dtype(op.name, plan.computed);
   if (out.numel() == 0) return;
   Tensor keep[cpu::kMaxOperands - 1];
   cpu::Operand operands[cpu::kMaxOperands];
@@ -249,8 +251,9 @@ void run_loops(const ElementwiseOp& op, Inputs inputs, const Scalar* params, con
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Tensor& t = *inputs[i];
     operands[i + 1] = {t.data(), t.dtype(), plan.strides[i].data()};
-    bool exact = t.dtype() == plan.computed || (op.exact_other && i == 1 && t.dim() == 0);
-    if (!is_half(plan.computed) || exact) continue;
+    bool exact_number = op.exact_other && i == 1 && t.dim() == 0 && is_half(plan.computed);
+    bool exact = t.dtype() == plan.computed || exact_number;
+    if (exact || (!is_reduced(plan.computed) && !is_float8(plan.computed))) continue;
     keep[i] = rounded(t, plan.computed);
     rounded_strides[i] = expanded_strides(t.sizes(), keep[i].strides(), plan.sizes);
     operands[i + 1] = {keep[i].data(), plan.computed, rounded_strides[i].data()};
@@ -277,12 +280,12 @@ Tensor run_general(const ElementwiseOp& op, Inputs inputs, std::span<const Scala
   Tensor result = out ? *out : fresh();
   if (!device.is_cpu()) return result;
   const LoopNumbers numbers(op, params.data(), plan.computed);
-  // A half result is rounded as such before it goes to a wider output.
-  if (is_half(plan.result) && result.dtype() != plan.result) {
-    Tensor half = fresh();
-    run_loops(op, inputs, numbers.data, plan, half);
+  // A reduced result is rounded as such before it goes to a wider output.
+  if (is_reduced(plan.result) && result.dtype() != plan.result) {
+    Tensor narrow = fresh();
+    run_loops(op, inputs, numbers.data, plan, narrow);
     cpu::copy_elements(plan.sizes, {result.data(), result.dtype(), result.strides().data()},
-                       {half.data(), plan.result, half.strides().data()});
+                       {narrow.data(), plan.result, narrow.strides().data()});
   } else {
     run_loops(op, inputs, numbers.data, plan, result);
   }

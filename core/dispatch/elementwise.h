@@ -15,7 +15,8 @@ using Loop = void (*)(char* const* data, const int64_t* strides, int64_t inner, 
 // The loops of one operator for one instruction set, by compute dtype; null: not supported. Half
 // types have none: the walker converts blocks and runs the float loop.
 struct LoopTable {
-  Loop loops[kDTypes] = {};
+  Loop loops[kLoopDTypes] = {};
+  Loop of(DType t) const { return t < DType::C32 ? loops[static_cast<int>(t)] : nullptr; }
 };
 
 // How the compute dtype and the output's dtype follow from the inputs.

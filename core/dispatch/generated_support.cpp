@@ -103,9 +103,9 @@ DType viewed_dtype_real(const char* op, DType dtype) {
 }
 
 DType viewed_dtype_complex(const char* op, DType dtype) {
-  MSA_REQUIRE(dtype == DType::F32 || dtype == DType::F64, Runtime, op,
-              " is only supported for float and double tensors, got ", dtype,
-              "; convert with .to(torch.float32) first");
+  const bool fits = dtype == DType::F16 || dtype == DType::F32 || dtype == DType::F64;
+  MSA_REQUIRE(fits, Runtime, op, " is only supported for half, float and double tensors, got ",
+              dtype, "; convert with .to(torch.float32) first");
   return to_complex(dtype);
 }
 

@@ -17,8 +17,25 @@ Scalar as_scalar(T v) {
     return static_cast<int64_t>(v);
   } else if constexpr (std::is_same_v<T, c64> || std::is_same_v<T, c128>) {
     return c128(v);
+  } else if constexpr (std::is_same_v<T, c32>) {
+    return c128(static_cast<c64>(v));
   } else {
     return static_cast<double>(v);
+  }
+}
+
+// Both ends of the range of an eight-bit float; what lies at an infinite one fits.
+template <class T>
+bool fits_float8(double x) {
+  const auto number = [](uint8_t bits) {
+    T v;
+    v.bits = bits;
+    return static_cast<double>(v);
+  };
+  if constexpr (std::is_same_v<T, f8_e8m0fnu>) {
+    return !(x < number(0x00)) && !(x > number(0xfe));
+  } else {
+    return (T::kHasInfinity && std::isinf(x)) || !(std::fabs(x) > number(T::kLargest));
   }
 }
 
@@ -31,6 +48,12 @@ bool fits(const Scalar& v) {
   } else if constexpr (std::is_same_v<T, c64> || std::is_same_v<T, c128>) {
     return fits<typename T::value_type>(v.to_double()) &&
            fits<typename T::value_type>(v.to_complex().imag());
+  } else if constexpr (std::is_same_v<T, c32>) {
+    if (!v.is_complex()) return fits<float>(v);  // as PyTorch has it
+    return fits<f16>(v.to_double()) && fits<f16>(v.to_complex().imag());
+  } else if constexpr (sizeof(T) == 1 && !std::is_integral_v<T>) {
+    const bool unsigned_takes_it = std::is_same_v<T, f8_e8m0fnu> && v.is_integral();
+    return unsigned_takes_it || fits_float8<T>(v.to_double());
   } else if constexpr (std::is_integral_v<T>) {
     using Limits = std::numeric_limits<T>;
     if (v.is_integral()) {
@@ -59,11 +82,11 @@ bool fits(const Scalar& v, DType dtype) {
   case DType::E:       \
     return fits<T>(v);
     MSA_FOR_EACH_DTYPE(MSA_FITS)
+    MSA_FOR_EACH_STORED_DTYPE(MSA_FITS)
 #undef MSA_FITS
-    case DType::Count:
-      break;
+    default:
+      refuse_dtype("fill_", dtype);
   }
-  return false;
 }
 }  // namespace
 
@@ -84,9 +107,10 @@ void store_scalar(const Scalar& value, DType dtype, void* element) {
     return;                             \
   }
     MSA_FOR_EACH_DTYPE(MSA_STORE)
+    MSA_FOR_EACH_STORED_DTYPE(MSA_STORE)
 #undef MSA_STORE
-    case DType::Count:
-      break;
+    default:
+      refuse_dtype("fill_", dtype);
   }
 }
 
@@ -99,11 +123,11 @@ Scalar load_scalar(DType dtype, const void* element) {
     return as_scalar(v);                \
   }
     MSA_FOR_EACH_DTYPE(MSA_LOAD)
+    MSA_FOR_EACH_STORED_DTYPE(MSA_LOAD)
 #undef MSA_LOAD
-    case DType::Count:
-      break;
+    default:
+      refuse_dtype("item", dtype);
   }
-  __builtin_unreachable();
 }
 
 namespace detail {

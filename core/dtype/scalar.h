@@ -36,6 +36,8 @@ class Scalar {
   T to() const {
     if constexpr (std::is_same_v<T, c64> || std::is_same_v<T, c128>) {
       return T(to_complex());
+    } else if constexpr (std::is_same_v<T, c32>) {
+      return c32(c64(to_complex()));
     } else if constexpr (std::is_same_v<T, bool>) {
       return is_complex() ? (real_ != 0 || imag_ != 0) : is_integral() ? int_ != 0 : real_ != 0;
     } else if constexpr (std::is_integral_v<T>) {

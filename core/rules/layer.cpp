@@ -4,6 +4,12 @@
 
 namespace msa::rules {
 
+OutSpec mix_bytes(const Tensor& input, int64_t dim, const Tensor& first, const Tensor&, int64_t) {
+  Dims sizes = input.sizes();
+  sizes[static_cast<size_t>(dim)] = first.size(0);
+  return {sizes, input.dtype()};
+}
+
 OutSpec grid_sampler(const Tensor& input, const Tensor& grid, int64_t, int64_t, bool) {
   Dims sizes{input.size(0), input.size(1)};
   for (int64_t d = 1; d + 1 < grid.dim(); ++d) sizes.push_back(grid.size(d));

@@ -12,7 +12,7 @@
 
 namespace msa::cpu {
 struct CastTable {
-  Loop loops[kDTypes][kDTypes] = {};  // [to][from]
+  Loop loops[kLoopDTypes][kLoopDTypes] = {};  // [to][from]
 };
 struct ReverseTable {
   void (*of_item[9])(char* out, const char* in, int64_t n);  // by the bytes of an element
@@ -106,6 +106,7 @@ Loop copy_loop(size_t item_bytes) {
 
 Loop cast_loop(DType to, DType from) {
   if (to == from) return copy_loop(size_bytes(to));
+  if (to >= DType::C32 || from >= DType::C32) return stored_cast_loop(to, from);
   static const CastTable* const common = MSA_CHOOSE(common_casts);
   Loop loop = common->loops[static_cast<int>(to)][static_cast<int>(from)];
   return loop ? loop : base::other_casts.loops[static_cast<int>(to)][static_cast<int>(from)];

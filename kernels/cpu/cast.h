@@ -8,6 +8,9 @@ namespace msa::cpu {
 // takes the real part, anything but zero is true.
 Loop cast_loop(DType to, DType from);
 
+// The same where one of them is a dtype that is only stored.
+Loop stored_cast_loop(DType to, DType from);
+
 // Copies elements of 1, 2, 4, 8 or 16 bytes unchanged.
 Loop copy_loop(size_t item_bytes);
 

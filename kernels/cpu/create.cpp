@@ -74,10 +74,10 @@ void arange_start_step(const Scalar& start, const Scalar&, const Scalar& step, O
     break;
     MSA_FOR_EACH_DTYPE(MSA_ARANGE)
 #undef MSA_ARANGE
-    case DType::Count:
+    default:
       break;
   }
-  fail(ErrorKind::NotImplemented, "arange: not implemented for ", out0.dtype());
+  refuse_dtype("arange", out0.dtype());
 }
 
 void linspace(const Scalar& start, const Scalar& end, int64_t, OptDType, OptDevice, Tensor& out0) {
@@ -88,10 +88,10 @@ void linspace(const Scalar& start, const Scalar& end, int64_t, OptDType, OptDevi
     break;
     MSA_FOR_EACH_DTYPE(MSA_LINSPACE)
 #undef MSA_LINSPACE
-    case DType::Count:
+    default:
       break;
   }
-  fail(ErrorKind::NotImplemented, "linspace: not implemented for ", out0.dtype());
+  refuse_dtype("linspace", out0.dtype());
 }
 
 void eye_m(int64_t, int64_t, OptDType, OptDevice, Tensor& out0) {

@@ -71,6 +71,7 @@ void _interleaved(const Tensor& real, const Tensor& imag, Tensor& out0) {
         for (int64_t i = begin; i < end; ++i) out[2 * i] = a[i], out[2 * i + 1] = b[i];
       });
     };
+    if (re.dtype() == DType::F16) return interleave(f16());
     re.dtype() == DType::F32 ? interleave(0.0f) : interleave(0.0);
   });
 }

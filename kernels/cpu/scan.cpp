@@ -15,7 +15,7 @@ struct ScanShape {
 using ScanLoop = void (*)(const void* in, void* out, int64_t* index, ScanShape shape, int64_t begin,
                           int64_t end);
 struct ScanTable {
-  ScanLoop loops[kDTypes] = {};
+  ScanLoop loops[kLoopDTypes] = {};
 };
 
 }  // namespace msa::cpu
@@ -39,9 +39,8 @@ namespace {
 void scan(const char* op, const cpu::ScanTable& table, DType compute, const Tensor& input,
           int64_t dim, Tensor& out, Tensor* index) {
   if (input.numel() == 0) return;
-  cpu::ScanLoop loop = table.loops[static_cast<int>(compute)];
-  MSA_REQUIRE(loop, NotImplemented, op, ": not implemented for ", input.dtype(),
-              "; convert the input with .to() first");
+  cpu::ScanLoop loop = compute < DType::C32 ? table.loops[static_cast<int>(compute)] : nullptr;
+  if (!loop) refuse_dtype(op, input.dtype());
   Tensor in = cpu::contiguous(input, compute);
   bool direct = out.dtype() == compute && out.is_contiguous(),
        direct_index = !index || index->is_contiguous();

@@ -327,8 +327,7 @@ Tensor with_last(const Tensor& t, int64_t dim) {
 void run(const char* op, LineLoops::Loop LineLoops::*which, const Tensor& input, int64_t dim,
          Job job, const Tensor& values, const Tensor& indices) {
   LineLoops::Loop loop = line_loops(input.dtype()).*which;
-  MSA_REQUIRE(loop, NotImplemented, op, ": not implemented for ", input.dtype(),
-              "; sort .real or .abs()");
+  if (!loop) refuse_dtype(op, input.dtype());
   if (values.numel() == 0) return;
   if (input.dim() == 0) {
     cpu::copy_into(values, input);

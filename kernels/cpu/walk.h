@@ -31,13 +31,13 @@ void walk(DimsView sizes, std::span<const Operand> operands, Loop loop, DType co
 void walk_flat(char* const* data, const int64_t* steps, int n_operands, int64_t numel, Loop loop,
                const Scalar* params = nullptr);
 
-// The loop that serves `compute`, null if none does. Half types are served by the float loop:
-// `compute` then becomes F32.
+// The loop that serves `compute`, null if none does. Reduced types are served by the loop of the
+// type that they compute in, which `compute` then becomes.
 inline Loop find_loop(const LoopTable& table, DType& compute) {
-  Loop loop = table.loops[static_cast<int>(compute)];
-  if (!loop && is_half(compute)) {
-    compute = DType::F32;
-    loop = table.loops[static_cast<int>(DType::F32)];
+  Loop loop = table.of(compute);
+  if (!loop && is_reduced(compute)) {
+    compute = opmath(compute);
+    loop = table.of(compute);
   }
   return loop;
 }

@@ -54,6 +54,7 @@ for _name in dir(_C):
         )  # dtypes and the like by name
 double, half, long, short = _C.dtypes["float64"], _C.dtypes["float16"], _C.dtypes["int64"], _C.dtypes["int16"]
 float, int, cfloat, cdouble = (_C.dtypes[name] for name in ("float32", "int32", "complex64", "complex128"))
+chalf, bit = _C.dtypes["complex32"], _C.dtypes["uint1"]
 return_types = _types.ModuleType(f"{__name__}.return_types", "The named tuples that operators return.")
 vars(return_types).update(_C.return_types)
 _sys.modules[return_types.__name__] = return_types

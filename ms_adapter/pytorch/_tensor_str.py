@@ -71,13 +71,13 @@ def printoptions(**kwargs):
 class _Formatter:
     """Chooses one notation and one width for all the values of a tensor."""
 
-    def __init__(self, values, floating):
+    def __init__(self, values, floating, zeros=(0,)):
         self.floating = floating
         self.int_mode, self.sci_mode, self.width = True, False, 1
         if not floating:
             self.width = max([1, *(len(str(value)) for value in values)])
             return
-        finite = [value for value in values if math.isfinite(value) and value != 0]
+        finite = [value for value in values if math.isfinite(value) and value not in zeros]
         if not finite:
             return
         self.int_mode = all(value == math.ceil(value) for value in finite)
@@ -159,12 +159,16 @@ def _tensor_str(tensor, indent):
     """The elements of a dense tensor, starting in column ``indent``."""
     if tensor.numel() == 0:
         return "[]"
+    if tensor.dtype == torch.float4_e2m1fn_x2:  # pairs of numbers: PyTorch, too, shows their bytes
+        tensor = tensor.view(torch.uint8).float()
     nested = _nested(tensor, tensor.numel() > PRINT_OPTS.threshold)
     values = _leaves(nested)
     if tensor.dtype.is_complex:
         formatter = _ComplexFormatter(values)
     else:
-        formatter = _Formatter(values, tensor.dtype.is_floating_point)
+        # The smallest power of two is what a zero becomes in this dtype, and does not set the notation.
+        zeros = (2.0**-127,) if tensor.dtype == torch.float8_e8m0fnu else (0,)
+        formatter = _Formatter(values, tensor.dtype.is_floating_point, zeros)
     return _nested_text(nested, tensor.dim(), indent, formatter)
 
 

@@ -26,13 +26,16 @@ def _stem(dtype):
     return _STEMS.get(str(dtype).removeprefix("torch."))
 
 
-_UNSIGNED = {torch.uint16: "UInt16", torch.uint32: "UInt32", torch.uint64: "UInt64"}  # no storage classes
+def _stem_without_class(dtype):
+    """The stem of a dtype that has no storage class: "UInt16", "Float8_e5m2", "ComplexHalf"."""
+    if dtype == torch.complex32:
+        return "ComplexHalf"
+    name = str(dtype).removeprefix("torch.")
+    return "UI" + name[2:] if name.startswith("uint") else name.capitalize()
 
 
 def has_typed_class(dtype):
-    """Whether files write a tensor of this dtype over a typed storage (the unsigned ones above 8 bits are
-    not).
-    """
+    """Whether files write a tensor of this dtype over a typed storage (later dtypes have no class of it)."""
     return _stem(dtype) is not None
 
 
@@ -43,9 +46,7 @@ def storage_type_name(dtype):
 
 def tensor_type_name(tensor):
     """The old name of a tensor's type, as "torch.FloatTensor"."""
-    stem = _stem(tensor.dtype) or _UNSIGNED.get(tensor.dtype)
-    if stem is None:
-        raise RuntimeError(f"Tensor.type: {tensor.dtype} has no old type name; use tensor.dtype.")
+    stem = _stem(tensor.dtype) or _stem_without_class(tensor.dtype)
     where = "" if tensor.device.type == "cpu" else f"{tensor.device.type}."
     sparse = "sparse." if tensor.layout != torch.strided else ""
     return f"torch.{where}{sparse}{stem}Tensor"

@@ -139,7 +139,7 @@ TEST_CASE("numbers become tensors in full precision and come back") {
   CHECK(tenth.dtype() == DType::F64);
   CHECK(tenth->wrapped_number);
   CHECK(load_scalar(DType::F64, tenth.data()).to_double() == 0.1);
-  for (int i = 0; i < kDTypes; ++i) {
+  for (int i = 0; !is_opaque(static_cast<DType>(i)); ++i) {
     Tensor one = scalar_tensor(1, static_cast<DType>(i));
     CHECK(load_scalar(one.dtype(), one.data()).to_double() == 1.0);
   }

@@ -129,7 +129,7 @@ void copy_places(const Places& p, const Tensor& indexed, const Tensor& other, Si
 // indexed += alpha * other, in order and on one thread, since places may repeat.
 void add_places(const Places& p, const Tensor& indexed, const Tensor& other, const Scalar& alpha) {
   auto width = static_cast<int64_t>(p.after[0].size());
-  Loop add = cpu::loops_add->loops[static_cast<int>(indexed.dtype())];
+  Loop add = cpu::loops_add->of(indexed.dtype());
   if (p.run && add && width >= 8) {  // whole rows by the loops of `add`
     auto item = static_cast<int64_t>(indexed.item_bytes());
     for_rows(p, static_cast<char*>(indexed.data()), static_cast<char*>(other.data()), false,
@@ -140,7 +140,7 @@ void add_places(const Places& p, const Tensor& indexed, const Tensor& other, con
              });
     return;
   }
-  cpu::for_dtype(indexed.dtype(), [&]<class T>(T) {
+  cpu::for_dtype("index_put_", indexed.dtype(), [&]<class T>(T) {
     T factor = alpha.to<T>();
     if (width == 1 && factor == T(1))
       return for_rows(p, static_cast<char*>(indexed.data()), static_cast<char*>(other.data()),
@@ -313,7 +313,7 @@ bool add_slices(const Tensor& out, int64_t dim, const Tensor& given, const Tenso
   const Tensor index = cpu::contiguous(given, DType::I64);
   const auto* at = index.data<int64_t>();
   check_places(at, s, out.dim() == 1 ? ErrorKind::Index : ErrorKind::Runtime);
-  cpu::for_dtype(out.dtype(), [&]<class T>(T) {
+  cpu::for_dtype("index_add_", out.dtype(), [&]<class T>(T) {
     const T* from = source.data<T>();
     T* to = out.data<T>();
     const Unlocked unlocked(source.numel() >= cpu::kGrain);
@@ -346,8 +346,8 @@ void index_add(const Tensor& input, int64_t dim, const Tensor& index, const Tens
                const Scalar& alpha, Tensor& out0) {
   check_no_repeats("index_add_", out0);
   check_no_overlap("index_add_", out0, source);
-  if (is_half(input.dtype()))
-    return cpu::add_in_float(input, source, out0, [&](const Tensor& from, Tensor& to) {
+  if (is_reduced(input.dtype()))
+    return cpu::add_in_opmath(input, source, out0, [&](const Tensor& from, Tensor& to) {
       index_add(to, dim, index, from, alpha, to);
     });
   if (input.impl() != out0.impl()) cpu::copy_into(out0, input);

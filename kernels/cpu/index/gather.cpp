@@ -197,13 +197,13 @@ void scatter_add(const Tensor& input, int64_t dim, const Tensor& index, const Te
                  Tensor& out0) {
   check_no_repeats("scatter_add_", out0);
   check_no_overlap("scatter_add_", out0, src);
-  if (is_half(input.dtype()))
-    return cpu::add_in_float(input, src, out0, [&](const Tensor& from, Tensor& to) {
+  if (is_reduced(input.dtype()))
+    return cpu::add_in_opmath(input, src, out0, [&](const Tensor& from, Tensor& to) {
       scatter_add(to, dim, index, from, to);
     });
   start_from(input, out0);
   if (index.numel() == 0) return;
-  cpu::for_dtype(input.dtype(), [&]<class T>(T) {
+  cpu::for_dtype("scatter_add_", input.dtype(), [&]<class T>(T) {
     for_elements<T>("scatter_add", out0, dim, index, src,
                     [](T& to, T& from) { to = cpu::add_element(to, from); });
   });
@@ -215,9 +215,9 @@ void _scatter_fold(const Tensor& input, int64_t dim, const Tensor& index, const 
   check_no_overlap("scatter_reduce_", out0, src);
   start_from(input, out0);
   if (index.numel() == 0) return;
-  cpu::for_dtype(input.dtype(), [&]<class T>(T) {
+  cpu::for_dtype("scatter_reduce_", input.dtype(), [&]<class T>(T) {
     if constexpr (std::is_same_v<T, c64> || std::is_same_v<T, c128>) {
-      fail(ErrorKind::NotImplemented, "scatter_reduce: not implemented for ", input.dtype());
+      refuse_dtype("scatter_reduce_", input.dtype());
     } else {
       auto fold = [&](auto f) { for_elements<T>("scatter_reduce", out0, dim, index, src, f); };
       if (reduce == "sum") {

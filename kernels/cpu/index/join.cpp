@@ -114,8 +114,9 @@ void cat(const TensorList& tensors, int64_t dim, Tensor& out0) {
 }
 
 Tensor nonzero(const Tensor& input) {
-  Tensor dense = cpu::contiguous(input), out;
-  cpu::for_dtype(input.dtype(), [&]<class T>(T) { out = find_nonzero<T>(dense); });
+  const DType compute = input.dtype() == DType::C32 ? DType::C64 : input.dtype();
+  Tensor dense = cpu::contiguous(input, compute), out;
+  cpu::for_dtype("nonzero", compute, [&]<class T>(T) { out = find_nonzero<T>(dense); });
   return out;
 }
 

@@ -30,25 +30,27 @@ void for_item_type(size_t item_bytes, F&& f) {
   }
 }
 
-// f(tag) for the C++ type of a dtype.
+// f(tag) for the C++ type of a dtype that `op` computes with.
 template <class F>
-void for_dtype(DType dtype, F&& f) {
+void for_dtype(const char* op, DType dtype, F&& f) {
   switch (dtype) {
 #define MSA_CASE(E, T) \
   case DType::E:       \
     return f(T{});
     MSA_FOR_EACH_DTYPE(MSA_CASE)
 #undef MSA_CASE
-    case DType::Count:
-      break;
+    default:
+      refuse_dtype(op, dtype);
   }
 }
 
-// Half types are added up as float and rounded once: add(source, sum) gets both in float.
+// Reduced types are added up in the one they compute in and rounded once: add(source, sum) gets
+// both in it.
 template <class F>
-void add_in_float(const Tensor& input, const Tensor& source, Tensor& out, F&& add) {
-  Tensor sum = copied(input, DType::F32);
-  add(copied(source, DType::F32), sum);
+void add_in_opmath(const Tensor& input, const Tensor& source, Tensor& out, F&& add) {
+  const DType compute = opmath(input.dtype());
+  Tensor sum = copied(input, compute);
+  add(copied(source, compute), sum);
   copy_into(out, sum);
 }
 

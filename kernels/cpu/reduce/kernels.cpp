@@ -37,9 +37,9 @@ using cpu::ReducerTable;
 
 // The reducer for elements of `t`; half types are reduced as float.
 const Reducer& reducer_for(const char* op, const ReducerTable& table, DType t) {
-  const Reducer* r = table.reducers[static_cast<int>(opmath(t))];
-  MSA_REQUIRE(r, NotImplemented, op, ": not implemented for ", t,
-              "; convert the input with .to() first");
+  const DType compute = opmath(t);
+  const Reducer* r = compute < DType::C32 ? table.reducers[static_cast<int>(compute)] : nullptr;
+  if (!r) refuse_dtype(op, t);
   return *r;
 }
 

@@ -40,7 +40,7 @@ void reduce(const Tensor& input, DimsView dims, const Reducer& reducer,
 
 // The reducers of one operator by compute dtype; null where unsupported.
 struct ReducerTable {
-  const Reducer* reducers[kDTypes] = {};
+  const Reducer* reducers[kLoopDTypes] = {};
 };
 
 }  // namespace msa::cpu

@@ -98,7 +98,7 @@ std::tuple<Tensor, Tensor> _coalesce_parts(const Tensor& indices, const Tensor& 
     MSA_FOR_EACH_DTYPE(MSA_ADD_UP)
 #undef MSA_ADD_UP
     default:
-      fail(ErrorKind::NotImplemented, "coalesce: not implemented for ", values.dtype());
+      refuse_dtype("coalesce", values.dtype());
   }
   return {places, sums};
 }
