@@ -15,9 +15,9 @@ namespace {
 constexpr int64_t kWorthUnlocking = 16 << 10;  // elements
 
 DType dtype_named(std::string_view name) {
-  for (int i = 0; i < kDTypes; ++i)
+  for (int i = 0; i < kLoopDTypes; ++i)
     if (dtype_infos[i].name == name) return static_cast<DType>(i);
-  fail(ErrorKind::Value, "compare: no dtype is named ", std::string(name));
+  fail(ErrorKind::Value, "compare: nothing reads numbers of dtype ", std::string(name));
 }
 
 // A side as Python gives it: (dtype's name, buffer or None, [(file, offset, bytes), ...]).

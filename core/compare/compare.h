@@ -58,8 +58,8 @@ using UlpLoop = void (*)(const void* a, const void* b, int64_t n, Figures& into)
 using ConvertLoop = void (*)(const void* from, double* to, int64_t n);
 struct Loops {
   BlockLoop block;
-  UlpLoop ulp[kDTypes];          // null for types without ULPs
-  ConvertLoop convert[kDTypes];  // for complex types: n counts their parts
+  UlpLoop ulp[kLoopDTypes];          // null for types without ULPs
+  ConvertLoop convert[kLoopDTypes];  // for complex types: n counts their parts
 };
 const Loops& loops();
 
