@@ -130,6 +130,15 @@ bool to_int(PyObject* o, int64_t& out) {
   return true;
 }
 
+bool to_list_int(PyObject* o, int64_t& out) {
+  if (to_int(o, out)) return true;
+  if (!is_tensor(o)) return false;
+  const Tensor& t = tensor_of(o);
+  if (t.numel() != 1 || !is_integral(t.dtype()) || t.dtype() == DType::Bool) return false;
+  out = item(t).to_int();
+  return true;
+}
+
 bool to_real(PyObject* o, double& out) {
   if (PyFloat_CheckExact(o)) {
     out = PyFloat_AS_DOUBLE(o);
@@ -155,7 +164,7 @@ bool to_bool(PyObject* o, bool& out) {
 bool to_dims(PyObject* const* items, Py_ssize_t n, Dims& out) {
   out.resize(static_cast<size_t>(n));
   for (Py_ssize_t i = 0; i < n; ++i)
-    if (!to_int(items[i], out[static_cast<size_t>(i)])) return false;
+    if (!to_list_int(items[i], out[static_cast<size_t>(i)])) return false;
   return true;
 }
 

@@ -12,6 +12,7 @@ namespace msa::py {
 // fit raises. NumPy's scalars count as numbers, 0-d tensors as well where PyTorch accepts them.
 bool to_scalar(PyObject* o, Scalar& out);
 bool to_int(PyObject* o, int64_t& out);
+bool to_list_int(PyObject* o, int64_t& out);  // also a tensor of one integer, of any shape
 bool to_real(PyObject* o, double& out);
 bool to_bool(PyObject* o, bool& out);
 bool to_dims(PyObject* o, Dims& out);  // a list or tuple of ints

@@ -91,7 +91,7 @@ bool packs_ints(const OpInfo& op, const Arguments& given) {
   int first = given.self ? 1 : 0;
   if (op.n_positional != first + 1 || op.params[first].type != ArgType::Dims) return false;
   int64_t ignored;
-  return given.n == 0 || to_int(given.args[0], ignored) || stands_in(given.args[0]);
+  return given.n == 0 || to_list_int(given.args[0], ignored) || stands_in(given.args[0]);
 }
 
 bool Call::match(const Overload& overload, const Arguments& given) {
@@ -234,7 +234,7 @@ bool Call::convert_dims(const Param& p, PyObject* o, Value& value) {
   if (packed_ && o == given_->args[0]) {
     if (!to_dims(given_->args, given_->n, dims)) return false;
   } else if (!to_dims(o, dims)) {
-    if (p.repeat_int == 0 || !to_int(o, single)) return false;
+    if (p.repeat_int == 0 || !to_list_int(o, single)) return false;
     dims.resize(static_cast<size_t>(p.repeat_int), single);
   } else if (p.repeat_int > 1 && dims.size() == 1) {
     dims.resize(static_cast<size_t>(p.repeat_int), dims[0]);

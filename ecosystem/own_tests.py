@@ -107,9 +107,17 @@ def only_torch(torch_path: str, scratch: Path) -> Path:
     return folder
 
 
-def run(side: str, entry: Entry, folder: Path, torch: Path, record: Path) -> Outcome:
+def only_ours(scratch: Path) -> Path:
+    """A folder that makes `import torch` mean us in every Python that a test starts."""
+    folder = scratch / "ours"
+    folder.mkdir(exist_ok=True)
+    (folder / "sitecustomize.py").write_text("from ms_adapter import torch_alias\ntorch_alias.install()\n")
+    return folder
+
+
+def run(side: str, entry: Entry, folder: Path, torch: dict[str, Path], record: Path) -> Outcome:
     """Run the tests of one side, going on after a crash as long as there is progress."""
-    paths = [*(folder / path for path in entry.paths), HERE.parent, *([torch] if side == "torch" else [])]
+    paths = [*(folder / path for path in entry.paths), HERE.parent, torch[side]]
     env: dict[str, str] = {
         **os.environ,
         **entry.environment,
@@ -191,7 +199,10 @@ def main() -> int:
     parser.add_argument("--page", type=Path, help="put the rows into the table of this page, too")
     args = parser.parse_args()
     args.scratch.mkdir(parents=True, exist_ok=True)
-    torch = only_torch(os.path.abspath(args.torch_path), args.scratch)
+    torch = {
+        "torch": only_torch(os.path.abspath(args.torch_path), args.scratch),
+        "ours": only_ours(args.scratch),
+    }
     print("| " + " | ".join(COLUMNS) + " |", "|" + " --- |" * len(COLUMNS), sep="\n", flush=True)
     found = []
     for name, table in tomllib.loads(LIST.read_text()).items():

@@ -445,4 +445,26 @@ torch.tensor([2],dtype=torch.uint8)**-2
 torch.tensor([2])**torch.tensor(-1), torch.tensor([2])**-1., torch.tensor([2.])**-1, 2**torch.tensor([-1])
 p=torch.nn.Parameter(torch.ones(2,2)) ;; p.grad=torch.ones(2,2) ;; torch.optim.Muon([p],lr=torch.tensor([.02])).step() ;; torch.round(p.detach()*100)
 p=torch.ones(2,requires_grad=True) ;; torch.optim.LBFGS([p],lr=torch.tensor([.02])).step(lambda: [setattr(p,'grad',2*p.detach()),(p*p).sum()][1]) ;; torch.round(p.detach()*1e3)
+torch.empty(1,2,torch.tensor([2]),torch.tensor([[3]])).shape
+torch.zeros([torch.tensor([2]),3]).shape
+torch.ones(4,6).reshape(torch.tensor([2]),12)
+torch.ones(4,6).view(12,torch.tensor([[2]]))
+torch.ones(4,6).repeat(torch.tensor([2]),1)
+torch.ones(4,6).permute(torch.tensor([1]),0)
+torch.ones(4,6).roll(torch.tensor([1]))
+torch.zeros([2,torch.tensor([1,2])])
+torch.zeros([torch.tensor([2.])])
+torch.ones(4,6).transpose(torch.tensor([1]),0)
+torch.FloatTensor(torch.Size([2,3])).shape
+torch.LongTensor(torch.ones(4,2).shape).shape
+torch.FloatTensor(torch.Size([])).shape
+torch.FloatTensor((2,3))
+torch.FloatTensor(torch.ones(2))
+x=torch.ones(2) ;; torch.FloatTensor(x).add_(1) ;; x
+torch.FloatTensor(torch.ones(2).double())
+x=torch.ones(2,requires_grad=True) ;; x.sum().backward() ;; x._grad
+x=torch.ones(2) ;; x._grad=torch.zeros(2) ;; x.grad
+torch._assert_async(torch.tensor(1)), torch._assert_async(torch.tensor([[2.]]),'text')
+torch._assert_async(torch.tensor(0),'text')
+torch._assert_async(torch.tensor([1,2]))
 """

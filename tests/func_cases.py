@@ -548,3 +548,46 @@ def gradcheck_of_transforms(torch):
     )
     both = torch.autograd.gradgradcheck(lambda x: x.sin().sum(), x, check_fwd_over_rev=True)
     return good, both
+
+
+@case
+def whether_a_transform_is_active(torch):
+    seen = []
+
+    def looks(x):
+        seen.append(torch._C._are_functorch_transforms_active())
+        return x.sum()
+
+    x, func = ramp(torch, 3), torch.func
+    looks(x)
+    func.grad(looks)(x)
+    torch.vmap(looks)(x)
+    func.jvp(looks, (x,), (x,))
+    func.vjp(looks, x)
+    func.functionalize(looks)(x)
+    looks(x)
+    return seen
+
+
+@case
+def fast_gradcheck(torch):
+    class Wrong(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, a):
+            ctx.save_for_backward(a)
+            return a * a
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad * ctx.saved_tensors[0]
+
+    x = ramp(torch, 5).requires_grad_()
+    z = torch.complex(ramp(torch, 3), ramp(torch, 3) + 1).requires_grad_()
+    check = torch.autograd.gradcheck
+    return (
+        check(lambda x: (x.sin(), x.prod()), x, fast_mode=True, check_forward_ad=True),
+        check(lambda z, x: z.conj() * x.sum() + z.exp(), (z, x), fast_mode=True),
+        check(Wrong.apply, x, fast_mode=True, raise_exception=False),
+        error(lambda: check(Wrong.apply, x, fast_mode=True), 17),
+        torch.autograd.gradgradcheck(lambda x: x.sin().sum(), x, fast_mode=True),
+    )

@@ -215,6 +215,7 @@ PyGetSetDef tensor_properties[] = {
     property<"_base", base>("What a view views, else None."),
     property<"grad_fn", read_grad_fn>("The node of the backward graph that made it."),
     property<"grad", read_grad, write_grad>("What backward accumulated, or None."),
+    property<"_grad", read_grad, write_grad>(nullptr),
     property<"data", read_data, write_data>("The same memory without history."),
     property<"_backward_hooks", read_hooks, write_hooks>(
         "The functions of register_hook() by number, or None: a copy."),

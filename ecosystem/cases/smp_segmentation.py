@@ -16,7 +16,6 @@ for name in (
     "Linknet",
     "FPN",
     "PSPNet",
-    "PAN",
     "DeepLabV3",
     "DeepLabV3Plus",
 ):

@@ -69,6 +69,7 @@ from . import __future__, __config__
 from .autograd.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
 from ._assertions import (
     _assert,
+    _assert_async,
     _check,
     _check_index,
     _check_is_size,

@@ -55,4 +55,13 @@ def _assert(condition, message):
         raise AssertionError(message)
 
 
-_overridable(globals(), ["_assert"])
+def _assert_async(input, assert_msg=None):
+    """RuntimeError with the text ``assert_msg`` where the one element of ``input`` is zero or false.
+
+    On a CPU the answer is there when the call is made.
+    """
+    if not bool(input):
+        raise RuntimeError(assert_msg or "Expected Tensor with single nonzero value, but got zero")
+
+
+_overridable(globals(), ["_assert", "_assert_async"])

@@ -201,9 +201,19 @@ class _LegacyTensorMeta(type):
         )
 
     def __call__(cls, *args):
-        if len(args) == 1 and not isinstance(args[0], int):
-            return torch.tensor(args[0], dtype=cls.dtype)
-        return torch.empty(args or (0,), dtype=cls.dtype)
+        if len(args) != 1 or isinstance(args[0], int):
+            return torch.empty(args or (0,), dtype=cls.dtype)
+        (given,) = args
+        if isinstance(given, torch.Size):
+            return torch.empty(given, dtype=cls.dtype)
+        if not isinstance(given, torch.Tensor):
+            return torch.tensor(given, dtype=cls.dtype)
+        if not isinstance(given, cls):
+            raise TypeError(
+                f"torch.{cls.__name__}: a tensor of {given.dtype} on {given.device} is of another type: "
+                f"convert it with .to({cls.dtype})."
+            )
+        return torch.ops.aten.alias(given)
 
 
 def tensor_classes():

@@ -1,11 +1,37 @@
 """What the transforms share: choosing arguments, checking trees of tensors, entering a level of gradients."""
 
+import threading
+
 import ms_adapter.pytorch as torch
 from ms_adapter import _C
 
 from ..utils import _pytree as pytree
 
 _native = _C.transforms
+
+
+class _Depth(threading.local):
+    running = 0
+
+
+_depth = _Depth()
+
+
+def transformed(func, *args, **kwargs):
+    """Calls a function as a transform does: until it returns, code may ask whether one is active."""
+    _depth.running += 1
+    try:
+        return func(*args, **kwargs)
+    finally:
+        _depth.running -= 1
+
+
+def _are_functorch_transforms_active():
+    """Whether this thread runs a function inside ``grad``, ``vmap``, ``jvp`` or another transform."""
+    return _depth.running > 0
+
+
+_C._are_functorch_transforms_active = _are_functorch_transforms_active
 
 
 def tensors_in(tree, who, what):

@@ -6,7 +6,7 @@ import ms_adapter.pytorch as torch
 from ms_adapter import _C
 
 from ..utils import _pytree as pytree
-from ._shared import Gradients, chosen_arguments, split_aux, tensors_in, with_arguments
+from ._shared import Gradients, chosen_arguments, split_aux, tensors_in, transformed, with_arguments
 from .vmap import vmap
 
 _native = _C.transforms
@@ -42,7 +42,7 @@ def grad_and_value(func, argnums=0, has_aux=False):
         level = Gradients(chosen_arguments(args, argnums), who, "the chosen arguments")
         aux = None
         with torch.enable_grad():
-            output = func(*with_arguments(args, argnums, level.tree), **kwargs)
+            output = transformed(func, *with_arguments(args, argnums, level.tree), **kwargs)
             if has_aux:
                 output, aux = split_aux(output, who)
         level.looked_at((_scalar_output(output, who),))
@@ -91,7 +91,7 @@ def vjp(func, *primals, has_aux=False):
     level = Gradients(primals, "vjp(f, *primals)", "primals")
     aux = None
     with torch.enable_grad():
-        output = func(*level.tree)
+        output = transformed(func, *level.tree)
         if has_aux:
             output, aux = split_aux(output, "vjp(f, *primals)")
     flat, spec = tensors_in(output, "vjp(f, *primals)", "the output of f")
@@ -167,7 +167,7 @@ def jvp(func, primals, tangents, *, strict=False, has_aux=False):
     level = _native.enter_dual()
     try:
         duals = [_native.make_dual(p, t, level) for p, t in zip(flat, given, strict=True)]
-        output, aux = func(*pytree.tree_unflatten(duals, spec)), None
+        output, aux = transformed(func, *pytree.tree_unflatten(duals, spec)), None
         if has_aux:
             output, aux = split_aux(output, who)
             aux = pytree.tree_map_only(torch.Tensor, lambda t: _native.unpack_dual(t, level)[0], aux)
@@ -328,7 +328,7 @@ def functionalize(func, *, remove="mutations"):
 
     @functools.wraps(func)
     def wrapped(*args, **kwargs):
-        return func(*args, **kwargs)
+        return transformed(func, *args, **kwargs)
 
     return wrapped
 

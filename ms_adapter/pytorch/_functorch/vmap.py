@@ -6,6 +6,7 @@ import ms_adapter.pytorch as torch
 from ms_adapter import _C
 
 from ..utils import _pytree as pytree
+from ._shared import transformed
 
 _native = _C.transforms
 _RANDOMNESS = {"error": 0, "different": 1, "same": 2}
@@ -125,7 +126,7 @@ def _run(func, batch, leaves, size, out_dims, randomness, kwargs):
             leaf if dim is None else _native.batch(leaf, dim, level)
             for leaf, dim in zip(leaves, batch.dims, strict=True)
         ]
-        outputs = func(*pytree.tree_unflatten(seen, batch.spec), **kwargs)
+        outputs = transformed(func, *pytree.tree_unflatten(seen, batch.spec), **kwargs)
         return _unbatched(batch.name, outputs, out_dims, level, size)
     finally:
         _native.leave_vmap()

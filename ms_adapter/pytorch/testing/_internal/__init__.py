@@ -1,0 +1,1 @@
+"""torch.testing._internal: what libraries' own tests take from PyTorch's."""
