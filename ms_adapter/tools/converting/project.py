@@ -1,0 +1,127 @@
+"""Converts the files of a project: modules and notebooks; the rest is copied as it is."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import libcst
+
+from ms_adapter.tools.scanning.findings import scan
+from ms_adapter.tools.scanning.source import files
+from ms_adapter.tools.scanning.targets import MISSING, standing
+
+from .rewrite import Remark, rewrite
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One file before and after."""
+
+    path: Path
+    before: bytes
+    after: bytes
+    changed: tuple[int, ...] = ()
+    remarks: tuple[Remark, ...] = ()
+    error: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        remarks = [{"line": r.line, "why": r.text} for r in self.remarks]
+        return {
+            "path": str(self.path),
+            "changed_lines": self.changed,
+            "remarks": remarks,
+            "error": self.error or None,
+        }
+
+
+def convert(root: Path) -> list[Outcome]:
+    """All files below the root, none of them written."""
+    known = {f.path: f.uses for f in scan([str(root)]).files}
+    return [convert_file(path, known.get(str(path), [])) for path in files([root])]
+
+
+def convert_file(path: Path, uses: list[Any]) -> Outcome:
+    data = b""
+    try:
+        data = path.read_bytes()
+        if path.suffix == ".ipynb":
+            return convert_notebook(path, data)
+        new = rewrite(data)
+    except (OSError, ValueError, libcst.ParserSyntaxError, RecursionError) as error:
+        text = f"left as it is: {getattr(error, 'message', error)}"
+        return Outcome(path, data, data, error=text.partition("\n")[0])
+    missing = [Remark(u.line, f"{u.name}: {standing(u.name).cpu.note}") for u in uses if is_missing(u)]
+    remarks = sorted({*new.remarks, *missing}, key=lambda r: (r.line, r.text))
+    return Outcome(path, data, new.data, new.changed, tuple(remarks))
+
+
+def is_missing(use: Any) -> bool:
+    return not use.why and standing(use.name).cpu.word == MISSING
+
+
+def convert_notebook(path: Path, data: bytes) -> Outcome:
+    """A notebook's code cells, each by itself; cells with magics that are no Python stay, with a remark."""
+    book = json.loads(data)
+    changed: list[int] = []
+    remarks: list[Remark] = []
+    for number, cell in enumerate(book["cells"], 1):
+        given = cell["source"]
+        text = "".join(given) if isinstance(given, list) else given
+        if cell.get("cell_type") != "code" or "torch" not in text:
+            continue
+        try:
+            new = rewrite(text.encode())
+        except libcst.ParserSyntaxError:
+            remarks.append(
+                Remark(number, f"cell {number} is not Python alone: its imports are left as they are")
+            )
+            continue
+        remarks += [Remark(number, f"cell {number}: {r.text}") for r in new.remarks]
+        if new.changed:
+            changed.append(number)
+            after = new.data.decode()
+            cell["source"] = after.splitlines(keepends=True) if isinstance(given, list) else after
+    if not changed:
+        return Outcome(path, data, data, (), tuple(remarks))
+    indent = 1 if b'\n "' in data else None
+    ascii_only = data.isascii()
+    written = json.dumps(book, indent=indent, ensure_ascii=ascii_only) + (
+        "\n" if data.endswith(b"\n") else ""
+    )
+    return Outcome(path, data, written.encode(), tuple(changed), tuple(remarks))
+
+
+def write_in_place(outcomes: list[Outcome]) -> None:
+    for o in outcomes:
+        if o.after != o.before:
+            write_whole(o.path, o.after)
+
+
+def write_copy(root: Path, out: Path, outcomes: list[Outcome]) -> None:
+    """The project at `out`, with every file that it has; the old one is not touched."""
+    if root.is_file():
+        target = out / root.name if out.is_dir() else out
+        target.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(target, outcomes[0].after)
+        return
+    if out.resolve().is_relative_to(root.resolve()):
+        raise FileExistsError(f"convert: {out} lies in {root}: it would be converted the next time")
+    shutil.copytree(
+        root, out, dirs_exist_ok=True, symlinks=True, ignore=shutil.ignore_patterns(".git", "__pycache__")
+    )
+    for o in outcomes:
+        if o.after != o.before:
+            write_whole(out / o.path.relative_to(root), o.after)
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """The file as it was, or the new one, with the same permissions: never a part."""
+    beside = path.with_name(path.name + ".part")
+    beside.write_bytes(data)
+    if path.exists():
+        shutil.copymode(path, beside)
+    beside.replace(path)
