@@ -54,7 +54,7 @@ def main() -> int:
             print(f"{path}: differs")
             return 1
     print(
-        f"{same} files the same byte for byte; {changed} import torch and were rewritten; {unparsed} not parsed"
+        f"{same} files the same byte for byte, {changed} that import torch rewritten, {unparsed} not parsed"
     )
     return 0
 

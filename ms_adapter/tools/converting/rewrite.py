@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import codecs
 import functools
 import importlib.metadata
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -64,12 +64,33 @@ def rewrite(data: bytes, always: bool = False) -> Rewritten:
     """
     if not always and not re.search(rb"\btorch", data):
         return Rewritten(data, (), ())
-    wrapper = libcst.metadata.MetadataWrapper(cst.parse_module(data), unsafe_skip_copy=True)
-    rewriter = Rewriter()
-    module = wrapper.visit(rewriter)
-    if rewriter.users and not rewriter.aliased:
-        module = with_alias(module, sorted(rewriter.users))
-    return Rewritten(module.bytes, tuple(rewriter.changed), tuple(rewriter.remarks))
+    mark = codecs.BOM_UTF8 if data.startswith(codecs.BOM_UTF8) else b""
+    module = cst.parse_module(data.removeprefix(mark))
+    finder = Finder()
+    libcst.metadata.MetadataWrapper(module, unsafe_skip_copy=True).visit(finder)
+    text = edited(data.removeprefix(mark).decode(module.encoding), finder.edits)
+    changed = sorted({edit.line for edit in finder.edits})
+    return Rewritten(mark + text.encode(module.encoding), tuple(changed), tuple(finder.remarks))
+
+
+@dataclass(frozen=True)
+class Edit:
+    """A stretch of the text, by lines from 1 and columns from 0, and what takes its place."""
+
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    text: str
+
+
+def edited(text: str, edits: list[Edit]) -> str:
+    """The text with the edits; LibCST's own output loses a blank here and there (`except OSError :`)."""
+    starts = [0, *(m.end() for m in re.finditer("\r\n|\n|\r", text))]
+    for edit in sorted(edits, key=lambda e: (e.line, e.column), reverse=True):
+        begin, end = starts[edit.line - 1] + edit.column, starts[edit.end_line - 1] + edit.end_column
+        text = text[:begin] + edit.text + text[end:]
+    return text
 
 
 def home(name: str) -> str | None:
@@ -90,26 +111,26 @@ def uses_torch(top: str) -> bool:
     return top in KNOWN_USERS
 
 
-def dotted(name: str) -> Any:
-    return libcst.helpers.parse_template_expression(name)
-
-
-class Rewriter(cst.CSTTransformer):
-    """The rewriting; LibCST keeps every other character as it was."""
+class Finder(cst.CSTVisitor):
+    """Finds what has to be rewritten, and what a person has to look at."""
 
     METADATA_DEPENDENCIES = (libcst.metadata.PositionProvider,)
 
     def __init__(self) -> None:
-        self.changed: list[int] = []
+        self.edits: list[Edit] = []
         self.remarks: list[Remark] = []
         self.users: set[str] = set()
         self.aliased = False
 
-    def line(self, node: cst.CSTNode) -> int:
-        return self.get_metadata(libcst.metadata.PositionProvider, node).start.line
+    def place(self, node: cst.CSTNode) -> Any:
+        return self.get_metadata(libcst.metadata.PositionProvider, node)
 
     def remark(self, node: cst.CSTNode, text: str) -> None:
-        self.remarks.append(Remark(self.line(node), text))
+        self.remarks.append(Remark(self.place(node).start.line, text))
+
+    def replace(self, node: cst.CSTNode, text: str) -> None:
+        at = self.place(node)
+        self.edits.append(Edit(at.start.line, at.start.column, at.end.line, at.end.column, text))
 
     def note_user(self, node: cst.CSTNode, name: str) -> None:
         top = name.partition(".")[0]
@@ -122,61 +143,41 @@ class Rewriter(cst.CSTTransformer):
                 )
 
     # --- import statements ----------------------------------------------------------------------------
-    def leave_Import(self, original_node: cst.Import, updated_node: cst.Import) -> cst.Import:  # noqa: N802
-        names: list[cst.ImportAlias] = []
-        for alias in updated_node.names:
+    def visit_Import(self, node: cst.Import) -> None:  # noqa: N802  LibCST's names
+        for alias in node.names:
             name = libcst.helpers.get_full_name_for_node_or_raise(alias.name)
-            self.note_user(original_node, name)
-            names += self.moved(alias, name)
-        if all(a is b for a, b in zip(names, updated_node.names, strict=False)):
-            return updated_node
-        self.changed.append(self.line(original_node))
-        return updated_node.with_changes(names=separated(names, updated_node.names))
+            self.note_user(node, name)
+            new = home(name)
+            if new is not None:
+                text = new if alias.asname is not None else bound(name, new)
+                self.replace(alias.name, text)
 
-    def moved(self, alias: cst.ImportAlias, name: str) -> list[cst.ImportAlias]:
-        """`torch.nn` binds `torch` and loads nn: both have to be said."""
+    def visit_ImportFrom(self, node: cst.ImportFrom) -> None:  # noqa: N802
+        if node.relative or node.module is None:
+            return
+        name = libcst.helpers.get_full_name_for_node_or_raise(node.module)
+        self.note_user(node, name)
         new = home(name)
-        if new is None:
-            return [alias]
-        if alias.asname is not None:
-            return [alias.with_changes(name=dotted(new))]
-        top = name.partition(".")[0]
-        bound = cst.ImportAlias(dotted(HOMES[top]), cst.AsName(cst.Name(top)))
-        return [bound] if new == HOMES[top] else [bound, cst.ImportAlias(dotted(new))]
-
-    def leave_ImportFrom(self, original_node: cst.ImportFrom, updated_node: cst.ImportFrom) -> cst.ImportFrom:  # noqa: N802
-        if updated_node.relative or updated_node.module is None:
-            return updated_node
-        name = libcst.helpers.get_full_name_for_node_or_raise(updated_node.module)
-        self.note_user(original_node, name)
-        new = home(name)
-        if new is None:
-            return updated_node
-        self.changed.append(self.line(original_node))
-        return updated_node.with_changes(module=dotted(new))
+        if new is not None:
+            self.replace(node.module, new)
 
     # --- names in strings -------------------------------------------------------------------------------
-    def leave_Call(self, original_node: cst.Call, updated_node: cst.Call) -> cst.Call:  # noqa: N802
-        called = libcst.helpers.get_full_name_for_node(updated_node.func) or ""
-        if called.rpartition(".")[2] not in IMPORTERS or not updated_node.args:
-            return updated_node
-        first = updated_node.args[0]
-        if not isinstance(first.value, cst.SimpleString):
-            self.remark(
-                original_node, f"{called}(...) of a computed name: if it names torch, PyTorch is loaded"
-            )
-            return updated_node
-        name = first.value.evaluated_value
+    def visit_Call(self, node: cst.Call) -> None:  # noqa: N802
+        called = libcst.helpers.get_full_name_for_node(node.func) or ""
+        if called.rpartition(".")[2] not in IMPORTERS or not node.args:
+            return
+        first = node.args[0].value
+        if not isinstance(first, cst.SimpleString):
+            self.remark(node, f"{called}(...) of a computed name: if it names torch, PyTorch is loaded")
+            return
+        name = first.evaluated_value
         new = home(name) if isinstance(name, str) else None
         if new is None:
-            return updated_node
-        if called == "__import__" and "." in name:
-            self.remark(original_node, "__import__ gives the top package: write importlib.import_module")
-            return updated_node
-        self.changed.append(self.line(original_node))
-        quote = first.value.quote
-        literal = cst.SimpleString(first.value.prefix + quote + new + quote)
-        return updated_node.with_changes(args=[first.with_changes(value=literal), *updated_node.args[1:]])
+            return
+        if called == "__import__":
+            self.remark(node, "__import__ gives the top package: write importlib.import_module")
+        else:
+            self.replace(first, first.prefix + first.quote + new + first.quote)
 
     def visit_Subscript(self, node: cst.Subscript) -> None:  # noqa: N802
         if libcst.helpers.get_full_name_for_node(node.value) == "sys.modules" and "torch" in code_of(
@@ -192,34 +193,31 @@ class Rewriter(cst.CSTTransformer):
                 node, "sys.modules is asked for torch: under this name it holds nothing of ms_adapter"
             )
 
+    def leave_Module(self, original_node: cst.Module) -> None:  # noqa: N802
+        """Before the first import of a library that imports torch itself, the alias has to be there."""
+        if not self.users or self.aliased:
+            return
+        users = sorted(self.users)
+        verb = "imports" if len(users) == 1 else "import"
+        body = list(original_node.body)
+        at = 0
+        while at < len(body) - 1 and is_prologue(body[at], first=at == 0):
+            at += 1
+        start = self.place(body[at]).start
+        text = f"import {ALIAS}  # {', '.join(users)} {verb} torch{original_node.default_newline}"
+        self.edits.append(Edit(start.line, start.column, start.line, start.column, text))
+
+
+def bound(name: str, new: str) -> str:
+    """What replaces `torch.nn`, which binds `torch` and loads nn: both have to be said."""
+    top = name.partition(".")[0]
+    whole = f"{HOMES[top]} as {top}"
+    return whole if new == HOMES[top] else f"{whole}, {new}"
+
 
 def code_of(node: Any) -> str:
     nodes = node if isinstance(node, (list, tuple)) else [node]
     return "".join(cst.Module([]).code_for_node(n) for n in nodes)
-
-
-def separated(names: Sequence[cst.ImportAlias], old: Sequence[cst.ImportAlias]) -> list[cst.ImportAlias]:
-    """The names with commas between them, the old ones where they were."""
-    comma = cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))
-    kept = [a.comma for a in old if isinstance(a.comma, cst.Comma)]
-    commas = [*kept, *[comma] * len(names)][: len(names) - 1]
-    return [n.with_changes(comma=c) for n, c in zip(names, [*commas, cst.MaybeSentinel.DEFAULT], strict=True)]
-
-
-def with_alias(module: cst.Module, users: list[str]) -> cst.Module:
-    """The module with the alias before its first import, since those libraries import torch themselves."""
-    body = list(module.body)
-    at = 0
-    while at < len(body) and is_prologue(body[at], first=at == 0):
-        at += 1
-    verb = "imports" if len(users) == 1 else "import"
-    text = f"import {ALIAS}  # {', '.join(users)} {verb} torch"
-    statement: Any = cst.parse_statement(text, module.config_for_parsing)
-    if at < len(body):
-        follower: Any = body[at]
-        statement = statement.with_changes(leading_lines=follower.leading_lines)
-        body[at] = follower.with_changes(leading_lines=[])
-    return module.with_changes(body=[*body[:at], statement, *body[at:]])
 
 
 def is_prologue(statement: cst.CSTNode, first: bool) -> bool:

@@ -57,7 +57,7 @@ def canonical(name: str) -> str:
     if found is None or isinstance(found, types.ModuleType):
         return name
     if inspect.isclass(found):
-        return class_name(found) or name
+        return class_name(found) or name  # type: ignore[arg-type]
     module, _, last = name.rpartition(".")
     for short in SHORT:
         if module.startswith(short + ".") and face(f"{short}.{last}") is found:
