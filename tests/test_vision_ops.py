@@ -234,3 +234,19 @@ FORMS = (1.0, 2, 2, 0, True)
 def test_wrong_calls(call: Any, error: type[Exception], text: str) -> None:
     with pytest.raises(error, match=text):
         call()
+
+
+def test_empty_batches_have_empty_results() -> None:
+    x, weight = torch.zeros(0, 4, 5, 5, requires_grad=True), torch.ones(6, 2, 3, 3, requires_grad=True)
+    offset, mask = torch.zeros(0, 18, 3, 3), torch.zeros(0, 9, 3, 3)
+    out = vision.deform_conv2d(x, weight, offset, mask, torch.ones(6), 1, 1, 0, 0, 1, 1, 2, 1, True)
+    assert out.shape == (0, 6, 3, 3)
+    out.sum().backward()
+    assert weight.grad.abs().sum() == 0
+    assert vision.roi_align(torch.zeros(1, 4, 5, 5), torch.zeros(0, 5), *FORMS).shape == (0, 4, 2, 2)
+
+
+def test_opcheck_takes_them() -> None:
+    x, rois = torch.rand(2, 3, 9, 8, requires_grad=True), torch.tensor(REGIONS)
+    found = torch.library.opcheck(vision.roi_align, (x, rois, *FORMS))
+    assert set(found.values()) == {"SUCCESS"}

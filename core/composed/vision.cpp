@@ -78,12 +78,14 @@ Tensor columns_of(const Shape& s, const Tensor& input, const Tensor& offset, con
 
 // (N, channels..., places) as (N, groups, channels of a group, places).
 Tensor in_groups(const Tensor& t, int64_t channels, const Shape& s) {
-  return ops::reshape(t, {t.size(0), s.groups, channels / s.groups, -1});
+  const int64_t places = product(DimsView(t.sizes()).subspan(2));
+  return ops::reshape(t, {t.size(0), s.groups, channels / s.groups, places});
 }
 
 // (out, in / groups, h, w) as (groups, out / groups, elements).
 Tensor weight_matrices(const Tensor& weight, const Shape& s) {
-  return ops::reshape(weight, {s.groups, weight.size(0) / s.groups, -1});
+  const int64_t elements = product(DimsView(weight.sizes()).subspan(1));
+  return ops::reshape(weight, {s.groups, weight.size(0) / s.groups, elements});
 }
 
 }  // namespace

@@ -26,9 +26,15 @@ class _ServedByRow:
     """
 
     def __init__(self, overload):
-        self._schema = overload._schema
-        self.kernels, self.dispatch_rules = {}, {}
+        self._overload, self._schema = overload, overload._schema
+        self.kernels, self.dispatch_rules = {"Autograd": overload}, {}
         self.fake = self.backward = self.setup_context = self.vmap = self.autocast_dtype = None
+
+    def __call__(self, *args, **kwargs):
+        return self._overload(*args, **kwargs)
+
+    def __repr__(self):
+        return repr(self._overload)
 
 
 def find(op):
