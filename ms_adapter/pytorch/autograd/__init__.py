@@ -7,10 +7,10 @@ from .anomaly_mode import detect_anomaly, set_detect_anomaly
 from .function import Function
 from .grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled, set_multithreading_enabled
 from .gradcheck import gradcheck, gradgradcheck
+from .variable import Variable
 
 _native = _C.autograd
 Tensor = _C.Tensor
-Variable = Tensor
 
 
 def _as_tuple(value):
