@@ -178,3 +178,13 @@ def test_close_counts_unsigned_differences_both_ways() -> None:
     a, b = torch.tensor([1], dtype=torch.uint8), torch.tensor([2], dtype=torch.uint8)
     torch.testing.assert_close(a, b, rtol=0, atol=1)
     torch.testing.assert_close(b, a, rtol=0, atol=1)
+
+
+def test_shares_are_those_of_pytorch() -> None:
+    pytorch = pytest.importorskip("torch")
+    for concentrations in ([[1.0, 1.0], [0.5, 2.0], [3.0, 1e-3]], [[0.1] * 4]):
+        drawn = []
+        for module in (torch, pytorch):
+            module.manual_seed(3)
+            drawn.append(module._sample_dirichlet(module.tensor(concentrations)).tolist())
+        assert drawn[0] == drawn[1]

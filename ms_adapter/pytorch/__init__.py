@@ -140,6 +140,7 @@ from . import accelerator, amp, backends, compiler, cpu, cuda, distributed, futu
 from . import masked, mps, mtia, multiprocessing, onnx, overrides, profiler, serialization, signal, sparse
 from . import testing, types, xpu
 from ._stream import Event, Stream
+from ._creation import _sample_dirichlet
 from ._removed import eig, lstsq, matrix_rank, solve, symeig
 from ._symbolic import *  # noqa: F403 - its __all__ is the list
 from .sparse._create import (

@@ -80,3 +80,13 @@ def from_file(
     if not nbytes:
         return torch.empty(0, dtype=dtype, requires_grad=requires_grad)
     return torch.frombuffer(memory, dtype=dtype, count=size).requires_grad_(requires_grad)
+
+
+def _sample_dirichlet(input, generator=None):
+    """Shares that sum to 1 along the last dimension, of the concentrations in ``input``: gamma draws divided
+    by their sum, drawn in double as small concentrations need it. No share is 0 or 1.
+    """
+    draws = torch._standard_gamma(input.double(), generator=generator)
+    shares = draws / draws.clamp(min=torch.finfo(draws.dtype).tiny).sum(-1, keepdim=True)
+    limits = torch.finfo(input.dtype)
+    return shares.to(input.dtype).clamp(min=limits.tiny, max=1 - limits.eps / 2)

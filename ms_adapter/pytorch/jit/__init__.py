@@ -19,7 +19,7 @@ def _say(name):
     if not _said:
         _said = True
         warnings.warn(
-            f"`torch.jit.{name}` is deprecated: ms_adapter runs it as Python, with the same results (said once).",
+            f"`torch.jit.{name}` is deprecated: ms_adapter runs Python, with the same results (said once).",
             DeprecationWarning,  # as PyTorch's own, which code that takes warnings for errors lets pass
             stacklevel=3,
         )
