@@ -8,6 +8,7 @@
 #   make test-mindspore   the device "mindspore", with MindSpore in an environment of its own
 #   make ecosystem     libraries of others under us and under PyTorch, in an environment of its own (long)
 #   make own-tests     the libraries' own tests under us and under PyTorch; ARGS="--only einops" (long)
+#   make ecosystem-imports   how long libraries take to import under us and under PyTorch
 #   make ecosystem-scripts   public example scripts under us and under PyTorch, loss by loss (long)
 #   make reference     writes docs/operators.md anew from the registry
 #   make support       writes docs/support.md anew; RUNS="a.json b.json" takes in new conformance runs first
@@ -21,8 +22,8 @@ STAMPS := $(VENV)/.stamps
 PIP := $(PY) -m pip install -q --disable-pip-version-check
 export PATH := $(abspath $(VENV)/bin):$(PATH)
 
-.PHONY: demo demo-compare test test-mindspore ecosystem own-tests ecosystem-scripts conformance bench bench-ops \
-	bench-files dev sanitize sanitize-fuzz fuzz-files sanitize-files lint reference support package clean
+.PHONY: demo demo-compare test test-mindspore ecosystem own-tests ecosystem-scripts ecosystem-imports conformance bench \
+	bench-ops bench-files dev sanitize sanitize-fuzz fuzz-files sanitize-files lint reference support package clean
 .DELETE_ON_ERROR:
 
 demo: package $(STAMPS)/demo
@@ -41,7 +42,8 @@ test-mindspore: package $(MINDSPORE_VENV)/.stamp
 ecosystem: MODULE = ecosystem
 own-tests: MODULE = ecosystem.own_tests
 ecosystem-scripts: MODULE = ecosystem.scripts
-ecosystem own-tests ecosystem-scripts: package $(STAMPS)/test $(ECOSYSTEM_VENV)/.stamp
+ecosystem-imports: MODULE = ecosystem.imports
+ecosystem own-tests ecosystem-scripts ecosystem-imports: package $(STAMPS)/test $(ECOSYSTEM_VENV)/.stamp
 	$(ECOSYSTEM_VENV)/bin/python -m $(MODULE) $(ARGS) \
 	  --torch-path "$$($(PY) -c 'import sysconfig; print(sysconfig.get_path("purelib"))')"
 

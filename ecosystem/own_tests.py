@@ -50,6 +50,7 @@ class Entry(NamedTuple):
     seconds_each: int = 60
     environment: Mapping[str, str] = {}
     needs: Sequence[str] = ()
+    ahead: Sequence[str] = ()
 
     @property
     def what(self) -> str:
@@ -107,6 +108,15 @@ def only_torch(torch_path: str, scratch: Path) -> Path:
     return folder
 
 
+def packages_ahead(entry: Entry, scratch: Path) -> list[Path]:
+    """A folder with the packages that the commit needs in another version than the environment has."""
+    folder = scratch / f"{entry.name}-{entry.commit[:12]}-packages"
+    if entry.ahead and not folder.exists():
+        pip = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", str(folder)]
+        subprocess.run([*pip, *entry.ahead], check=True)
+    return [folder] if entry.ahead else []
+
+
 def only_ours(scratch: Path) -> Path:
     """A folder that makes `import torch` mean us in every Python that a test starts."""
     folder = scratch / "ours"
@@ -115,9 +125,9 @@ def only_ours(scratch: Path) -> Path:
     return folder
 
 
-def run(side: str, entry: Entry, folder: Path, torch: dict[str, Path], record: Path) -> Outcome:
+def run(side: str, entry: Entry, folder: Path, beside: Sequence[Path], record: Path) -> Outcome:
     """Run the tests of one side, going on after a crash as long as there is progress."""
-    paths = [*(folder / path for path in entry.paths), HERE.parent, torch[side]]
+    paths = [*(folder / path for path in entry.paths), *beside]
     env: dict[str, str] = {
         **os.environ,
         **entry.environment,
@@ -211,8 +221,11 @@ def main() -> int:
         entry = Entry(name, **table)
         folder = checkout(entry, args.source, args.scratch)
         records = {side: args.scratch / f"{name}.{side}.jsonl" for side in SIDES}
+        beside = [*packages_ahead(entry, args.scratch), HERE.parent]
         sides = {
-            side: run(side, entry, folder, torch, record) if side in args.sides else Outcome(known(record), 0)
+            side: run(side, entry, folder, [*beside, torch[side]], record)
+            if side in args.sides
+            else Outcome(known(record), 0)
             for side, record in records.items()
         }
         print(line(entry, sides), flush=True)

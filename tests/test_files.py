@@ -50,7 +50,11 @@ def raw(tensor: Any) -> bytes:
 @pytest.mark.parametrize(("writer", "reader"), WAYS)
 @pytest.mark.parametrize("name", DTYPES)
 def test_dtypes(name: str, writer: Any, reader: Any, options: dict[str, Any]) -> None:
-    if reader is torch and options and not torch.storage._dtype_to_storage_type_map().get(getattr(torch, name)):
+    if (
+        reader is torch
+        and options
+        and not torch.storage._dtype_to_storage_type_map().get(getattr(torch, name))
+    ):
         pytest.skip("PyTorch cannot read them from its own old files")
     value = writer.tensor([0.0, 1.0, 5.0, 3.0])
     value = value.view(writer.bits8) if name == "bits8" else value.to(getattr(writer, name))
@@ -544,3 +548,10 @@ def test_hooks_that_a_file_loses_are_said() -> None:
             assert sum("will not be serialized" in str(w.message) for w in said) == 2 * count
         (leaf * 3).sum().backward()
         assert leaf.grad.tolist() == [6.0, 6.0]
+
+
+@pytest.mark.parametrize("zipped", [True, False])
+def test_a_saved_open_file_can_be_read_by_its_name(tmp_path: pathlib.Path, zipped: bool) -> None:
+    with open(tmp_path / "a.pt", "wb") as file:
+        face.save({"w": face.ones(3)}, file, _use_new_zipfile_serialization=zipped)
+        assert face.load(tmp_path / "a.pt")["w"].tolist() == [1.0, 1.0, 1.0]

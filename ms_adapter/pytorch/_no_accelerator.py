@@ -1,4 +1,4 @@
-"""What the module of an accelerator that is not here answers: nothing is there, and errors when it is needed."""
+"""What the module of an accelerator that is not here answers: nothing there, errors when it is needed."""
 
 import sys
 

@@ -1,5 +1,7 @@
 """torch.accelerator: the device that speeds up work, whatever its name, or the CPU in its place."""
 
+from ms_adapter import _C
+
 from . import _standin
 from ._standin import (
     device as device_index,
@@ -48,6 +50,14 @@ __all__ = [
     "set_stream",
     "synchronize",
 ]
+
+
+def _get_accelerator(check=None):
+    """What the accelerator's name means: itself, or ``cpu`` where there is none."""
+    return _C.accelerator()
+
+
+_C._get_accelerator = _get_accelerator  # the name that libraries take
 
 
 def current_accelerator(check_available=False):

@@ -13,7 +13,7 @@ _assert_scalar = _assert_async
 
 
 def _assert_tensor_metadata(a, size=None, stride=None, dtype=None, *, device=None, layout=None):
-    """Raises RuntimeError where a tensor has another size, stride, dtype, device or layout; None asks nothing."""
+    """Raises RuntimeError where a tensor has another size, stride, dtype, device or layout than given."""
     wanted = {"size": size, "stride": stride, "dtype": dtype, "device": device, "layout": layout}
     found = {"size": a.size, "stride": a.stride, "dtype": a.dtype, "device": a.device, "layout": a.layout}
     for name, want in wanted.items():

@@ -47,6 +47,8 @@ def save(obj, f, pickle_module=pickle, pickle_protocol=DEFAULT_PROTOCOL, _use_ne
         _save_to_path(obj, f, write, pickle_protocol)
     elif hasattr(f, "write"):
         write(obj, StreamSink(f), "archive", pickle_protocol)
+        if hasattr(f, "flush"):
+            f.flush()  # who opens the file by its name finds all of it
     else:
         raise AttributeError(
             "expected 'f' to be string, path, or a file-like object with a 'write' attribute, but got "
