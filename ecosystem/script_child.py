@@ -53,10 +53,12 @@ def leaves_of(tensor: Any) -> list[Any]:
 
 
 def nudge(leaves: list[Any]) -> None:
-    """Change every gradient by up to one rounding of float32, up or down."""
+    """Change every gradient and every weight by up to one rounding of float32, up or down."""
     for leaf in leaves:
-        if leaf.grad is not None and not leaf.grad.is_sparse:
-            leaf.grad.mul_(leaf.grad.new_tensor(1 + EPSILON * NOISE.uniform(-1, 1, tuple(leaf.grad.shape))))
+        for values in (leaf.grad, leaf.data):
+            if values is not None and not values.is_sparse:
+                noise = NOISE.uniform(-1, 1, tuple(values.shape))
+                values.mul_(values.new_tensor(1 + EPSILON * noise))
 
 
 def seed_everything(torch: Any) -> None:

@@ -28,7 +28,7 @@ SPREAD_FACTOR = 3.0  # our float32 may part from PyTorch by this much of what Py
 SPREAD_FLOOR = 1e-5  # a hundred float32 roundings, where PyTorch's ways of computing happen to agree
 FLOAT64_LIMIT = 1e-9
 # PyTorch that rounds otherwise, run where we part by more than roundings: as on an older machine, and with
-# its gradients changed by a rounding (script_child.py).
+# its gradients and weights changed by a rounding in each step (script_child.py).
 ELSEWHERE = {
     "torch-old": {"ATEN_CPU_CAPABILITY": "default", "MKL_CBWR": "COMPATIBLE"},
     "torch-nudged": {},
