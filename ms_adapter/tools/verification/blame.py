@@ -36,6 +36,19 @@ class Culprit:
 
 
 def find_culprit(walk: Walk, parting: Parting) -> Culprit:
+    """Who is to blame: where nothing else is known, what was asked for differently before."""
+    found = _find(walk, parting)
+    if found.why == "itself" and walk.asked is not None and not _asks_differently(found):
+        return Culprit(walk.asked[1], walk.asked[0], "asked")
+    return found
+
+
+def _asks_differently(found: Culprit) -> bool:
+    r, o = found.reference, found.ours
+    return r is None or o is None or r["name"] != o["name"] or r.get("arguments") != o.get("arguments")
+
+
+def _find(walk: Walk, parting: Parting) -> Culprit:
     """The first operator of ours that has the reference's inputs and another result."""
     r, o = parting.reference, parting.ours
     if parting.what.startswith("the gradient of"):

@@ -24,6 +24,7 @@ class Chunk:
     error: str | None
     error_site: tuple[str, int, str] | None
     values: dict[int, Any]
+    made_by: dict[int, int]  # values of parameters -> events
     path: str
     _bytes: np.ndarray | None = field(default=None, repr=False)
 

@@ -239,6 +239,9 @@ def _enter(chunk: Chunk, side: Side, numbered: dict[int, Event]) -> None:
         for at, _ in event.get("changed", ()):
             if event["names"][at]:
                 side.changers[event["names"][at]] = event
+    for value, event_number in chunk.made_by.items():
+        if event_number in numbered:
+            side.producers.setdefault(value, numbered[event_number])
 
 
 class _Mapped:

@@ -142,6 +142,7 @@ class Recorder:
             "arguments": arguments(args, kwargs, self.is_tensor),
         }
         at = self.add(event)
+        self.store.written_by([*outputs, *(inputs[i] for i in changed)], at)
         if len(outputs) == 1:  # of several, one may depend on another: how depends on the operator's split
             self._training.watch_gradient(outputs[0], at, 0)
 

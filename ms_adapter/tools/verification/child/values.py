@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pickle
 import weakref
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 
@@ -29,7 +30,9 @@ class Store:
         self._epoch = 0
         self._next = 0
         self._chunk = 0
+        self._makers: dict[int, int] = {}  # of storages: the event that last wrote to them
         self.values: dict[int, Value] = {}
+        self.made_by: dict[int, int] = {}  # of parameters' values: that event
         self._file = self._open()
 
     def _open(self) -> Any:
@@ -42,6 +45,10 @@ class Store:
         if known is not None and known[0]() is tensor and known[1:3] == state:
             return known[3]
         number = self._write(tensor)
+        if isinstance(tensor, self._torch.nn.Parameter):  # made of another tensor, changed through .data
+            maker = self._makers.get(storage_of(tensor))
+            if maker is not None:
+                self.made_by[number] = maker
         self._known[key] = (weakref.ref(tensor), *state, number)
         return number
 
@@ -51,6 +58,11 @@ class Store:
         except RuntimeError:  # inference tensors count no versions: taken anew each time
             self._next += 1
             return -self._next, self._epoch
+
+    def written_by(self, tensors: Iterable[Any], event: int) -> None:
+        """An event has written to the storages of these tensors."""
+        for tensor in tensors:
+            self._makers[storage_of(tensor)] = event
 
     def changed(self, tensor: Any) -> None:
         """All tensors on the same storage have new values."""
@@ -92,9 +104,9 @@ class Store:
         self._file.close()
         path = os.path.join(self._folder, f"chunk-{self._chunk:06}.events")
         with open(path + ".part", "wb") as file:
-            pickle.dump({**chunk, "values": self.values}, file)
+            pickle.dump({**chunk, "values": self.values, "made_by": self.made_by}, file)
         os.rename(path + ".part", path)  # the reader sees whole files only
-        self.values = {}
+        self.values, self.made_by = {}, {}
         self.all_changed()  # what the next chunk uses is written there again: chunks stand alone
         self._chunk += 1
         self._file = self._open()
