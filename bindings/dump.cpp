@@ -5,7 +5,7 @@
 #include <regex>
 #include <string>
 
-#include "bindings/tensor/tensor.h"
+#include "bindings/native_function.h"
 #include "core/dump/recorder.h"
 
 namespace msa::py {
@@ -124,21 +124,8 @@ PyMethodDef functions[] = {
     {},
 };
 
-PyModuleDef definition = {PyModuleDef_HEAD_INIT,
-                          "ms_adapter._C.dump",
-                          nullptr,
-                          -1,
-                          functions,
-                          nullptr,
-                          nullptr,
-                          nullptr,
-                          nullptr};
-
 }  // namespace
 
-void init_dump(PyObject* module) {
-  Owned part = checked(PyModule_Create(&definition));
-  checked(PyModule_AddObjectRef(module, "dump", part.get()));
-}
+void init_dump(PyObject* module) { add_submodule(module, "dump", functions); }
 
 }  // namespace msa::py
