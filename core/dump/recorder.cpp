@@ -6,6 +6,8 @@
 #include <cmath>
 #include <cstdio>
 
+#include "core/compare/compare.h"
+
 namespace msa::dump {
 namespace {
 
@@ -59,9 +61,10 @@ std::string number(double v) {
   return text;
 }
 
-// Layers see tensors of all devices; only these have elements to look at.
+// Layers see tensors of all devices and dtypes; only these have elements to look at.
 bool has_elements(const Tensor& t) {
-  return t.device().kind == DeviceKind::Cpu && t.impl()->storage->data != nullptr;
+  return compare::loops().convert[static_cast<int>(t.dtype())] &&
+         t.device().kind == DeviceKind::Cpu && t.impl()->storage->data != nullptr;
 }
 
 bool is_infinite_argument(const Value& v) {

@@ -73,6 +73,8 @@ Statistics statistics(const Tensor& given) {
   const int64_t n = t.numel() * parts_each;
   const int64_t part_bytes = static_cast<int64_t>(t.item_bytes()) / parts_each;
   const compare::ConvertLoop convert = compare::loops().convert[static_cast<int>(t.dtype())];
+  MSA_REQUIRE(convert, NotImplemented, "dump: no statistics of ", t,
+              ": convert it to float32 first");
   const char* data = t.data<char>();
   std::vector<Part> parts(static_cast<size_t>((n + kChunk - 1) / kChunk));
   cpu::parallel(static_cast<int64_t>(parts.size()), 4, [&](int64_t begin, int64_t end) {

@@ -21,7 +21,7 @@ _WHY = {
     "missing": "the reference changes the value before, by an operator that has no partner here",
     "extra": "the reference has no such operator here; its inputs agree, what comes after does not",
     "gradient": "its inputs, result and incoming gradient agree, the gradient that it passes on does not",
-    "asked": "it is asked for something else than in the reference; where it stands, no more than rounding came of it",
+    "asked": "it is asked for something else than in the reference; there, no more than rounding came of it",
     "error": "the script raised an error",
     "length": "one run goes on where the other has ended",
 }
