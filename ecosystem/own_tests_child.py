@@ -22,6 +22,7 @@ from ecosystem.child import prepare
 
 SECONDS_EACH = int(os.environ.get("OWN_TESTS_SECONDS_EACH", "60"))
 EVERY = int(os.environ.get("OWN_TESTS_EVERY", "1"))
+WAITS = 20  # a test that waits instead of computing ends after so many times its limit, with the process
 WORST_FIRST = ("failed", "skipped", "passed")
 
 
@@ -32,11 +33,11 @@ def known(record: Path) -> dict[str, dict[str, Any]]:
 
 
 class TooLong(BaseException):
-    """A test took longer than it may; no `except Exception` in a test swallows it."""
+    """A test took more of the processor than it may; no `except Exception` in a test swallows it."""
 
 
 def _stop(signum: int, frame: object) -> None:
-    raise TooLong(f"longer than {SECONDS_EACH} s")
+    raise TooLong(f"longer than {SECONDS_EACH} s of processor time")
 
 
 class Recorder:
@@ -67,15 +68,15 @@ class Recorder:
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, bool, bool]:
         self._write(item.nodeid, "crashed")  # stands where the process ends before the test does
         self.phases, self.why = {}, ""
-        signal.alarm(SECONDS_EACH)
-        faulthandler.dump_traceback_later(2 * SECONDS_EACH, exit=True)
+        signal.setitimer(signal.ITIMER_PROF, SECONDS_EACH)  # of the processor: others may use it, too
+        faulthandler.dump_traceback_later(WAITS * SECONDS_EACH, exit=True)
         try:
             return (yield)
         except TooLong as error:  # between two phases of the test
             self.phases["call"], self.why = "failed", str(error)
             return True
         finally:
-            signal.alarm(0)
+            signal.setitimer(signal.ITIMER_PROF, 0)
             faulthandler.cancel_dump_traceback_later()
             worst = next((o for o in WORST_FIRST if o in self.phases.values()), "failed")
             self._write(item.nodeid, worst, self.why)
@@ -89,7 +90,7 @@ class Recorder:
 def main(side: str, record: str, *arguments: str) -> int:
     """Run pytest; the exit code says only whether it came to its end."""
     prepare(side)
-    signal.signal(signal.SIGALRM, _stop)
+    signal.signal(signal.SIGPROF, _stop)
     code = pytest.main(list(arguments), plugins=[Recorder(Path(record))])
     return int(
         code not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED)

@@ -19,7 +19,7 @@ torch.set_num_threads(1)
 OPTIMIZERS = """
     sgd nesterov momentum adam adamw nadam nadamw radam adamax adabelief adafactor adafactorbv adopt
     adadelta adagrad adahessian adamp sgdp lamb lambc lars larc lion clion cadamw laprop madgrad mars
-    rmsprop rmsproptf sgdw kron muon
+    rmsprop rmsproptf sgdw muon
 """
 SCHEDULERS = "cosine tanh step multistep plateau poly"
 

@@ -7,7 +7,6 @@ from vit_pytorch.cait import CaiT
 from vit_pytorch.cct import CCT
 from vit_pytorch.deepvit import DeepViT
 from vit_pytorch.levit import LeViT
-from vit_pytorch.mae import MAE
 from vit_pytorch.pit import PiT
 from vit_pytorch.t2t import T2TViT
 
@@ -38,11 +37,3 @@ for name, make in MODELS.items():
             torch, model, lambda m, x=x, y=y: torch.nn.functional.cross_entropy(m(x), y), steps=2
         )
         c.tolerance = 1e-6
-
-with check("masked autoencoder") as c:
-    torch.manual_seed(0)
-    encoder = ViT(patch_size=8, depth=2, **image, **small)
-    model = MAE(encoder=encoder, masking_ratio=0.75, decoder_dim=32, decoder_depth=1).double()
-    x = torch.randn(2, 3, 32, 32, dtype=torch.float64)
-    c.values = train(torch, model, lambda m: m(x), steps=2)
-    c.tolerance = 1e-6
