@@ -171,6 +171,7 @@ def test_pairs_find_what_differs() -> None:
     with pytest.raises(AssertionError, match=r"not close(.|\n)*item \[0\]"):
         raise found.to_error()
     (odd,) = not_close_error_metas([a], [a, a], **given)
+    assert not_close_error_metas(b"ab", b"ab", **given) == []
     assert "length" in str(odd.to_error())
 
 

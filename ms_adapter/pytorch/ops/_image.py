@@ -15,6 +15,12 @@ _UNCHANGED, _GRAY, _GRAY_ALPHA, _RGB, _RGB_ALPHA = range(5)  # torchvision.io.Im
 _MODES = {_GRAY: "L", _GRAY_ALPHA: "LA", _RGB: "RGB", _RGB_ALPHA: "RGBA"}
 _PNG = b"\x89PNG\r\n\x1a\n"
 _ORIENTATION = 274  # the EXIF tag
+_NOT_OF_ITS_KIND = {  # how torchvision's decoders begin to say it
+    "PNG": "Out of bound read in decode_png",
+    "JPEG": "Not a JPEG file",
+    "WEBP": "WebPGetFeatures failed",
+    "GIF": "DGifOpenFileName() failed",
+}
 _OPERATORS = (
     "decode_image(Tensor data, int mode, bool apply_exif_orientation=False) -> Tensor",
     "decode_png(Tensor data, int mode, bool apply_exif_orientation=False) -> Tensor",
@@ -80,7 +86,9 @@ def _open(operator, raw, kind):
     try:
         return image.open(io.BytesIO(raw), formats=(kind,))
     except (OSError, SyntaxError, ValueError, EOFError, struct.error) as err:
-        raise RuntimeError(f"{operator}: the content is not a valid {kind} image: {err}") from err
+        raise RuntimeError(
+            f"{operator}: {_NOT_OF_ITS_KIND[kind]}: the content is no {kind} image: {err}"
+        ) from err
 
 
 def _load(operator, picture):
@@ -89,8 +97,8 @@ def _load(operator, picture):
         picture.load()
     except (OSError, SyntaxError, ValueError, EOFError, IndexError, struct.error) as err:
         raise RuntimeError(
-            f"{operator}: Out of bound read in {operator}. Probably, the input image is corrupted "
-            f"or incomplete: {err}"
+            f"{operator}: Image is incomplete or truncated. Out of bound read in {operator}. Probably, the "
+            f"input image is corrupted: {err}"
         ) from err
 
 

@@ -4,7 +4,7 @@
 """
 
 import numbers
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import ms_adapter.pytorch as torch
 
@@ -150,13 +150,13 @@ class TensorLikePair(_TolerantPair):
         self._require(_differences._value_difference(actual, expected, "", self._options()))
 
 
-def originate_pairs(actual, expected, *, pair_types, sequence_types=(list, tuple), id=(), **options):
+def originate_pairs(actual, expected, *, pair_types, sequence_types=(Sequence,), id=(), **options):
     """The pairs of all values in two (nested) containers, each of the first kind that takes it."""
     if isinstance(actual, Mapping) and isinstance(expected, Mapping):
         if set(actual) != set(expected):
             raise ErrorMeta(AssertionError, "The keys of the mappings do not match.", id=id)
         keys = list(actual)
-    elif isinstance(actual, sequence_types) and isinstance(expected, sequence_types):
+    elif all(isinstance(v, sequence_types) and not isinstance(v, str) for v in (actual, expected)):
         if len(actual) != len(expected):
             lengths = f"{len(actual)} != {len(expected)}"
             raise ErrorMeta(AssertionError, f"The length of the sequences mismatch: {lengths}", id=id)
@@ -182,7 +182,7 @@ def _originate_pair(actual, expected, pair_types, id, options):
 
 
 def not_close_error_metas(
-    actual, expected, *, pair_types=(ObjectPair,), sequence_types=(list, tuple), **options
+    actual, expected, *, pair_types=(ObjectPair,), sequence_types=(Sequence,), **options
 ):
     """The ErrorMeta of every value that is not close; an empty list where all are.
 
