@@ -72,6 +72,7 @@ class Store:
     def all_changed(self) -> None:
         """What is known of any tensor may be out of date (after an optimizer's step)."""
         self._epoch += 1
+        self._makers.clear()
         if len(self._known) > 10_000:
             self._known = {key: known for key, known in self._known.items() if known[0]() is not None}
 
