@@ -45,7 +45,9 @@ def find_culprit(walk: Walk, parting: Parting) -> Culprit:
 
 def _asks_differently(found: Culprit) -> bool:
     r, o = found.reference, found.ours
-    return r is None or o is None or r["name"] != o["name"] or r.get("arguments") != o.get("arguments")
+    if r is None or o is None or r["name"] != o["name"]:
+        return True
+    return any(r.get(key) != o.get(key) for key in ("arguments", "groups"))
 
 
 def _find(walk: Walk, parting: Parting) -> Culprit:
