@@ -11,6 +11,7 @@
 #include "bindings/files.h"
 #include "bindings/generator.h"
 #include "bindings/kernel_library.h"
+#include "bindings/mindspore/backend.h"
 #include "bindings/module_base.h"
 #include "bindings/optim.h"
 #include "bindings/overloads.h"
@@ -104,6 +105,7 @@ PyObject* make_module() {
   init_parser();
   init_calls(m);
   init_backend(m);
+  init_package_backend(m);
   init_overloads(m);
   init_custom(m);
   init_kernel_library(m);

@@ -160,12 +160,6 @@ void call_on_data(const OpInfo& op, Form form, const Value* args, Results& resul
   boxed(op, form)(plain.data(), results);
 }
 
-bool leaves_values(const OpInfo& op) {
-  for (const OpInfo* const* row = saving_table; *row; ++row)
-    if (*row == &op) return true;
-  return false;
-}
-
 bool any_requires_grad(const OpInfo& op, Form form, const Value* args) {
   bool found = false;
   each_tensor(args, count_of(op, form), [&](const Tensor& t) { found |= t.requires_grad(); });
@@ -174,7 +168,7 @@ bool any_requires_grad(const OpInfo& op, Form form, const Value* args) {
 
 // What Python returns is what it sees; the caller expects what backward would need as well.
 void add_left_values(const OpInfo& op, bool recorded, Results& results) {
-  if (!leaves_values(op)) return;
+  if (!saving_row(op)) return;
   MSA_REQUIRE(!recorded, NotImplemented, op.name,
               ": gradients through a class with __torch_dispatch__ are not supported for this "
               "operator, whose kernel leaves values for backward that Python does not see; compose "

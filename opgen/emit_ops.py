@@ -48,11 +48,17 @@ def signature(row: Row, form: str, with_default: bool = False) -> str:
     return f"void {row.cpp}_out({filling(row, len(row.schema.results))})"
 
 
+def saving_signature(row: Row) -> str:
+    """The row's kernel alone, with what it leaves for backward."""
+    return f"{result_type(row, True)} {row.cpp}_with_saved({', '.join(declare(row.params))})"
+
+
 # --- declarations ------------------------------------------------------------------------------------------------
 def ops_header(file: str, rows: list[Row]) -> str:
     lines = [NOTE.format(file), "#pragma once", "#include <cmath>", "#include <tuple>", "",
              '#include "core/dispatch/options.h"', "", "namespace msa::ops {"]
     lines += [f"{signature(r, f, True)};" for r in rows for f in r.emitted]
+    lines += [f"{saving_signature(r)};" for r in rows if r.save]
     return "\n".join([*lines, "}  // namespace msa::ops", ""])
 
 
@@ -122,6 +128,8 @@ class Emitter:
         lines += [self.elementwise_op(), ""] if self.row.kind == "elementwise" else []
         for form in self.row.emitted:
             lines += [*block(signature(self.row, form), [self.layers(form), *getattr(self, form)()]), ""]
+        if self.row.save:
+            lines += [*block(saving_signature(self.row), [*self.compute(), f"return {{{', '.join(self.inner)}}};"]), ""]
         return lines
 
     def elementwise_op(self) -> str:

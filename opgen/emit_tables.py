@@ -73,7 +73,10 @@ def info_source(file: str, rows: list[Row]) -> str:
     infos = [f"extern const OpInfo info_{row.cpp};\nconst OpInfo info_{row.cpp} = {info(row)};" for row in rows]
     head = [NOTE.format(file), '#include "core/autograd/meta.h"', '#include "core/dispatch/boxed_support.h"',
             f'#include "generated/ops_{stem(file)}.h"', "", "namespace msa::op_calls {", "namespace {"]
-    tail = ["}  // namespace", "", *infos, "}  // namespace msa::op_calls", ""]
+    saving = [line for row in rows if row.save for line in block(
+        f"extern const Boxed saving_{row.cpp};\nconst Boxed saving_{row.cpp} = [](const Value* a, Results& r)",
+        [f"r.set(ops::{row.cpp}_with_saved({', '.join(reads(row))}));"], "};")]
+    tail = ["}  // namespace", "", *infos, *saving, "}  // namespace msa::op_calls", ""]
     return "\n".join([*head, *statics, *tables, *thunks, *tail])
 
 
@@ -99,9 +102,11 @@ def info(row: Row) -> str:
 def infos_source(rows: list[Row]) -> str:
     """op_infos.cpp: the table of all rows, and of those that leave values for backward."""
     lines = [NOTE.format("ops/*.toml"), '#include "core/dispatch/saving.h"', "", "namespace msa {", "namespace op_calls {"]
-    lines += [*externs(rows), "}  // namespace op_calls", "", "const OpInfo* const op_table[] = {"]
-    lines += [*(f"    &op_calls::info_{row.cpp}," for row in rows), "};", "", "const OpInfo* const saving_table[] = {"]
-    lines += [*(f"    &op_calls::info_{row.cpp}," for row in rows if row.save), "    nullptr};"]
+    saving = [row for row in rows if row.save]
+    lines += [*externs(rows), *(f"extern const Boxed saving_{row.cpp};" for row in saving)]
+    lines += ["}  // namespace op_calls", "", "const OpInfo* const op_table[] = {"]
+    lines += [*(f"    &op_calls::info_{row.cpp}," for row in rows), "};", "", "const SavingRow saving_table[] = {"]
+    lines += [*(f"    {{&op_calls::info_{row.cpp}, &op_calls::saving_{row.cpp}}}," for row in saving), "    {}};"]
     return "\n".join([*lines, f"const size_t op_count = {len(rows)};", "}  // namespace msa", ""])
 
 

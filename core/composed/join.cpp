@@ -236,8 +236,8 @@ Tensor combinations(const Tensor& input, int64_t r, bool with_replacement) {
   MSA_REQUIRE(r >= 0, Runtime, "Expect a non-negative number, but got ", r);
   if (r == 0) return ops::empty({0}, input.dtype(), input.device());
   int64_t n = input.numel();
-  Tensor range = ops::arange(Scalar(n), DType::I64),
-         kept = ops::ones(Dims(static_cast<size_t>(r), n), DType::Bool);
+  Tensor range = ops::arange(Scalar(n), DType::I64, input.device()),
+         kept = ops::ones(Dims(static_cast<size_t>(r), n), DType::Bool, input.device());
   auto along = [&](int64_t d) {
     Dims sizes(static_cast<size_t>(r), 1);
     sizes[d] = n;

@@ -130,8 +130,8 @@ Tensor index_fill(const Tensor& input, int64_t dim, const Tensor& index, const T
   if (input.dim() == 0) return ops::view(index_fill(ops::reshape(input, {1}), 0, index, value), {});
   Dims shape(input.sizes().size(), 1);
   shape[d] = input.sizes()[d];
-  Tensor chosen = ops::index_put(ops::zeros({shape[d]}, DType::Bool), {ops::reshape(index, {-1})},
-                                 wrapped_number(Scalar(true)));
+  Tensor chosen = ops::index_put(ops::zeros({shape[d]}, DType::Bool, index.device()),
+                                 {ops::reshape(index, {-1})}, wrapped_number(Scalar(true)));
   return ops::where(ops::view(chosen, shape), ops::to_dtype(value, input.dtype()), input);
 }
 
@@ -208,7 +208,8 @@ Tensor nonzero_static(const Tensor& input, int64_t size, int64_t fill_value) {
   Tensor places = ops::nonzero(input);
   int64_t found = places.size(0);
   if (found >= size) return ops::clone(ops::narrow(places, 0, 0, size));
-  return ops::cat({places, ops::full({size - found, input.dim()}, Scalar(fill_value), DType::I64)},
+  return ops::cat({places, ops::full({size - found, input.dim()}, Scalar(fill_value), DType::I64,
+                                     input.device())},
                   0);
 }
 
@@ -216,7 +217,7 @@ Tensor repeat_interleave_counts(const Tensor& repeats, OptInt output_size) {
   MSA_REQUIRE(repeats.dim() == 1, Runtime, "repeat_interleave only accept 1D vector as repeat");
   MSA_REQUIRE(repeats.dtype() == DType::I64 || repeats.dtype() == DType::I32, Runtime,
               "repeats has to be Long or Int tensor, got ", repeats.dtype());
-  if (repeats.numel() == 0) return ops::empty({0}, repeats.dtype());
+  if (repeats.numel() == 0) return ops::empty({0}, repeats.dtype(), repeats.device());
   MSA_REQUIRE(value_of(ops::min(repeats)).to_int() >= 0, Runtime, "repeats can not be negative");
   Tensor ends = ops::cumsum(repeats, 0);
   int64_t total = value_of(ops::select(ends, 0, -1)).to_int();
@@ -327,12 +328,13 @@ Tensor bincount(const Tensor& input, const Tensor& weights, int64_t minlength) {
   MSA_REQUIRE(fits, Runtime, "bincount only supports 1-d non-negative integral inputs.");
   MSA_REQUIRE(!weights.defined() || weights.sizes() == input.sizes(), Runtime,
               "weights should be 1-d and have the same length as input");
-  if (input.numel() == 0) return ops::zeros({minlength}, DType::I64);
+  if (input.numel() == 0) return ops::zeros({minlength}, DType::I64, input.device());
   int64_t n = std::max(minlength, value_of(ops::max(input)).to_int() + 1);
-  Tensor each = !weights.defined()              ? ops::ones(input.sizes(), DType::I64)
+  Tensor each = !weights.defined() ? ops::ones(input.sizes(), DType::I64, input.device())
                 : weights.dtype() == DType::F32 ? detach(weights)
                                                 : ops::to_dtype(detach(weights), DType::F64);
-  return ops::scatter_add(ops::zeros({n}, each.dtype()), 0, ops::to_dtype(input, DType::I64), each);
+  return ops::scatter_add(ops::zeros({n}, each.dtype(), each.device()), 0,
+                          ops::to_dtype(input, DType::I64), each);
 }
 
 namespace {
@@ -410,8 +412,9 @@ Pair histogram(const Tensor& input, int64_t bins, const OptFloats& range, const 
     std::tie(low, high) = limits("torch.histogram", range ? ops::empty({0}) : x, low, high, 0.5);
   MSA_REQUIRE(low < high, Runtime, "torch.histogram(): min should not exceed max, but got min ",
               low, " max ", high);
-  return count_between(input, ops::linspace(Scalar(low), Scalar(high), bins + 1, input.dtype()),
-                       weight, true, density);
+  return count_between(
+      input, ops::linspace(Scalar(low), Scalar(high), bins + 1, input.dtype(), input.device()),
+      weight, true, density);
 }
 
 }  // namespace msa::composed

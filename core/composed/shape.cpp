@@ -1,6 +1,7 @@
 // Operators on shapes that are views where strides allow it, and copies otherwise.
 #include <algorithm>
 
+#include "core/storage/host_memory.h"
 #include "generated/composed_shape.h"
 #include "generated/composed_view.h"
 #include "generated/ops_create.h"
@@ -123,7 +124,8 @@ TensorList chunk(const Tensor& input, int64_t chunks, int64_t dim) {
 }
 
 TensorList tensor_split_tensor(const Tensor& input, const Tensor& given, int64_t dim) {
-  MSA_REQUIRE(given.device().is_cpu() && given.dtype() == DType::I64 && given.dim() <= 1, Runtime,
+  MSA_REQUIRE(in_host_memory(given.device()) && given.dtype() == DType::I64 && given.dim() <= 1,
+              Runtime,
               "tensor_split: tensor_indices_or_sections must be an int64 tensor of 0 or 1 "
               "dimensions on cpu, got ",
               given);

@@ -54,7 +54,8 @@ Tensor mvlgamma(const Tensor& input, int64_t p) {
   Tensor x = inexact(input);
   auto half = static_cast<double>(p);
   Tensor steps = ops::to_dtype(
-      ops::arange_start_step(Scalar((1 - half) / 2), Scalar(0.25), Scalar(0.5)), x.dtype());
+      ops::arange_start_step(Scalar((1 - half) / 2), Scalar(0.25), Scalar(0.5), {}, x.device()),
+      x.dtype());
   Tensor each = ops::lgamma(ops::add(ops::unsqueeze(x, -1), steps));
   return ops::add(ops::sum_dim(each, Dims{-1}), number(half * (half - 1) / 4 * std::log(M_PI)));
 }

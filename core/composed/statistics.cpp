@@ -41,7 +41,7 @@ Pair median_of(const char* op, const Tensor& input, int64_t dim, bool keepdim, b
               ": not implemented for ", input.dtype());
   if (input.dim() == 0) {
     wrap_dim(dim, 0);
-    return {ops::clone(input), ops::zeros({}, DType::I64)};
+    return {ops::clone(input), ops::zeros({}, DType::I64, input.device())};
   }
   int64_t d = wrap_dim(dim, input.dim()), n = input.sizes()[d];
   MSA_REQUIRE(n > 0, Index, op, "(): Expected reduction dim ", d, " to have non-zero size.");
@@ -134,7 +134,8 @@ Tensor quantile_of(const char* op, const Tensor& input, const Tensor& q, OptInt 
       skip_nan ? ops::clamp_min(ops::sub(numbers, number(int64_t{1})), number(int64_t{0}))
                : ops::full_like(numbers, Scalar(lines.size(-1) - 1)),
       input.dtype());
-  Tensor ranks = ops::mul(last, ops::reshape(ops::to_dtype(q, input.dtype()), {-1}));
+  const Tensor parts = ops::to_device(ops::to_dtype(q, input.dtype()), input.device());
+  Tensor ranks = ops::mul(last, ops::reshape(parts, {-1}));
   if (!skip_nan) ranks = ops::where(ops::gt(nans, number(int64_t{0})), last, ranks);
   Tensor out = at_ranks(sorted, ranks, interpolation);
   return q.dim() == 0 ? ops::squeeze_dim(out, -1) : ops::movedim(out, {-1}, {0});
@@ -181,7 +182,8 @@ Tensor cov(const Tensor& input, int64_t correction, const Tensor& fweights,
                 Runtime, "cov(): ", name, " cannot be negative");
     weights = weights.defined() ? ops::mul(weights, *w) : *w;
   }
-  Tensor total = weights.defined() ? ops::sum(weights) : ops::full({}, Scalar(n), DType::I64);
+  Tensor total =
+      weights.defined() ? ops::sum(weights) : ops::full({}, Scalar(n), DType::I64, x.device());
   MSA_REQUIRE(
       !weights.defined() || n == 0 || *in_host(ops::ne(total, number(int64_t{0}))).data<bool>(),
       Runtime, "cov(): weights sum to zero, can't be normalized");

@@ -4,6 +4,16 @@
 
 namespace msa {
 
-extern const OpInfo* const saving_table[];  // generated; null-terminated
+struct SavingRow {
+  const OpInfo* op = nullptr;
+  const Boxed* call = nullptr;  // runs the kernel on built-in devices and gives what it leaves too
+};
+extern const SavingRow saving_table[];  // generated; the last has no op
+
+inline const SavingRow* saving_row(const OpInfo& op) {
+  for (const SavingRow* row = saving_table; row->op; ++row)
+    if (row->op == &op) return row;
+  return nullptr;
+}
 
 }  // namespace msa

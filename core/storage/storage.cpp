@@ -83,11 +83,13 @@ void Storage::resize(size_t new_bytes) {
       resizable, Runtime, "Trying to resize storage that is not resizable: its ", bytes,
       " bytes belong to someone else (NumPy, DLPack, shared memory); clone() the tensor first");
   if (new_bytes == bytes) return;
-  if (device.is_cpu()) {
+  if (in_host_memory(device)) {
     void* bigger = allocate_bytes(new_bytes);
     if (size_t kept = std::min(bytes, new_bytes)) std::memcpy(bigger, data, kept);
     free_data(this);
     data = bigger;
+    deleter = nullptr;  // whoever lent the first memory has it back
+    context = nullptr;
   }
   bytes = new_bytes;
 }

@@ -5,6 +5,7 @@
 
 #include "core/autograd/meta.h"
 #include "core/base/warn.h"
+#include "core/storage/host_memory.h"
 
 namespace msa {
 
@@ -145,7 +146,7 @@ Tensor empty_strided(DimsView sizes, DimsView strides, DType dtype, Device devic
 Tensor scalar_tensor(const Scalar& value, DType dtype, Device device) {
   device = placed(device);
   Tensor t = empty({}, dtype, device);
-  if (device.is_cpu()) store_scalar(value, dtype, t.data());
+  if (in_host_memory(device)) store_scalar(value, dtype, t.data());
   return t;
 }
 

@@ -76,7 +76,7 @@ def _order(slices):
     if slices.dim() == 1:
         return torch.sort(slices, stable=True)[1]
     columns = slices.reshape(slices.shape[0], -1 if slices.shape[0] else math.prod(slices.shape[1:]))
-    order = torch.arange(slices.shape[0])
+    order = torch.arange(slices.shape[0], device=slices.device)
     for column in reversed(columns.unbind(1)):
         order = order[torch.sort(column[order], stable=True)[1]]
     return order
@@ -86,11 +86,13 @@ def _runs(slices):
     """The first slice of each run of equal ones, the run of each slice, and the runs' lengths."""
     n = slices.shape[0]
     if n == 0:
-        return slices, torch.empty(0, dtype=torch.int64), torch.empty(0, dtype=torch.int64)
+        return slices, torch.empty(0, dtype=torch.int64, device=slices.device), torch.empty(
+            0, dtype=torch.int64, device=slices.device
+        )
     new = slices[1:] != slices[:-1]
     if new.dim() > 1:
         new = new.reshape(n - 1, -1).any(1) if n > 1 else new.new_empty(0)
-    starts = torch.cat([torch.ones(1, dtype=torch.bool), new])
+    starts = torch.cat([torch.ones(1, dtype=torch.bool, device=new.device), new])
     places = starts.nonzero().reshape(-1)
     counts = torch.diff(places, append=torch.tensor([n]))
     return slices.index_select(0, places), torch.cumsum(starts, 0) - 1, counts
@@ -192,8 +194,8 @@ def histogramdd(input, bins, *, range=None, weight=None, density=False):
             f"torch.histogramdd: expected {columns} sequences of bin edges or bin counts, got {len(counts)}"
         )
     weights = torch.ones_like(points[:, 0]) if weight is None else weight.detach().reshape(-1)
-    edges, flat = [], torch.zeros(len(points), dtype=torch.int64)
-    inside = torch.ones(len(points), dtype=torch.bool)
+    edges, flat = [], torch.zeros(len(points), dtype=torch.int64, device=points.device)
+    inside = torch.ones(len(points), dtype=torch.bool, device=points.device)
     for column, count in enumerate(counts):
         values = points[:, column].contiguous()
         limits = range[2 * column : 2 * column + 2] if range is not None else None
@@ -204,7 +206,7 @@ def histogramdd(input, bins, *, range=None, weight=None, density=False):
         inside &= (values >= edges[-1][0]) & (values <= edges[-1][-1])
         flat = flat * cells + place.clamp(0, cells - 1)
     shape = [len(edge) - 1 for edge in edges]
-    hist = torch.zeros(math.prod(shape), dtype=input.dtype)
+    hist = torch.zeros(math.prod(shape), dtype=input.dtype, device=input.device)
     hist = hist.scatter_add(0, flat[inside], weights[inside]).reshape(shape)
     if density:
         hist = hist / hist.sum()

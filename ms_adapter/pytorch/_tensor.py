@@ -182,6 +182,15 @@ class TensorMethods:
             array = array.astype(dtype, copy=False)
         return array.copy() if copy else array
 
+    def asnumpy(self):
+        """The values as a NumPy array, from whatever device and history: MindSpore's name for it.
+
+        >>> import ms_adapter.pytorch as torch
+        >>> torch.ones(2, requires_grad=True).asnumpy()
+        array([1., 1.], dtype=float32)
+        """
+        return self.detach().cpu().numpy()
+
     def __array_wrap__(self, array, context=None, return_scalar=False):
         if array.dtype == bool:  # NumPy's comparisons
             array = array.astype("uint8")

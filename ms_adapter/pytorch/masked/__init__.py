@@ -58,7 +58,7 @@ def _kept(input, mask, value, dtype=None):
 
 
 def _count(input, dim, keepdim, mask):
-    ones = torch.ones(input.shape, dtype=torch.int64)
+    ones = torch.ones(input.shape, dtype=torch.int64, device=input.device)
     return _kept(ones, mask, 0).sum(_dims(input, dim), keepdim)
 
 

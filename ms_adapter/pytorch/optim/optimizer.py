@@ -233,6 +233,30 @@ class Optimizer:
                 else:
                     grad.requires_grad_(False).zero_()
 
+    @property
+    def parameters(self):
+        """All parameters of all groups, in order: MindSpore's name for them."""
+        return [p for group in self.param_groups for p in group["params"]]
+
+    def __call__(self, grads):
+        """One step by these gradients, one for each of :attr:`parameters`, as MindSpore's optimizers take them.
+
+        >>> import ms_adapter.pytorch as torch
+        >>> w = torch.nn.Parameter(torch.ones(2))
+        >>> torch.optim.SGD([w], lr=0.5)([torch.ones(2)])
+        >>> w.detach()
+        tensor([0.5000, 0.5000])
+        """
+        params, grads = self.parameters, list(grads)
+        if len(grads) != len(params):
+            raise ValueError(f"optimizer: {len(grads)} gradients were given for {len(params)} parameters.")
+        before = [p.grad for p in params]
+        for p, grad in zip(params, grads, strict=True):
+            p.grad = grad
+        self.step()
+        for p, grad in zip(params, before, strict=True):
+            p.grad = grad
+
     def step(self, closure=None):
         """Change the parameters by their gradients; ``closure`` computes them anew and returns the loss."""
         raise NotImplementedError(f"{type(self).__name__} does not define step().")
@@ -349,7 +373,8 @@ def _is_dispatched(p):
 def native(function, params, options):
     """The core's pass over the parameters, or None where the step must be composed of operators.
 
-    Composed: tensor-valued options, ``differentiable``, sparse gradients, ``__torch_dispatch__``.
+    Composed: tensor-valued options, ``differentiable``, sparse gradients, ``__torch_dispatch__``, and
+    parameters on another device, whose own operators take the step.
     """
     from ms_adapter import _C
 
@@ -357,7 +382,7 @@ def native(function, params, options):
     if (
         not plain
         or torch.is_grad_enabled()
-        or any(p.grad.is_sparse or p.is_meta or _is_dispatched(p) for p in params)
+        or any(p.grad.is_sparse or not p.is_cpu or _is_dispatched(p) for p in params)
     ):
         return None
     return getattr(_C.optim, function)

@@ -90,11 +90,12 @@ def _random_starts(sample, size, outputs, window):
     """Where the windows (N, C, outputs) along one dimension start, from one draw (N, C) in [0, 1)."""
     last = size - window
     if outputs == 1:
-        return torch.full((*sample.shape, 1), last, dtype=torch.int64)
+        return torch.full((*sample.shape, 1), last, dtype=torch.int64, device=sample.device)
     alpha = last / (outputs - 1)
-    steps = torch.arange(outputs - 1, dtype=sample.dtype)
+    steps = torch.arange(outputs - 1, dtype=sample.dtype, device=sample.device)
     starts = ((steps + sample.unsqueeze(-1)) * alpha).long() - (sample * alpha).long().unsqueeze(-1)
-    return torch.cat([starts, torch.full((*sample.shape, 1), last, dtype=torch.int64)], -1)
+    final = torch.full((*sample.shape, 1), last, dtype=torch.int64, device=sample.device)
+    return torch.cat([starts, final], -1)
 
 
 def _checked_samples(name, samples, batch, dims):
@@ -126,11 +127,11 @@ def _fractional_max_pool(input, kernel_size, output_size, output_ratio, return_i
         samples = torch.rand(batch.size(0), batch.size(1), dims, dtype=input.dtype, device=input.device)
     else:
         samples = _checked_samples(name, samples, batch, dims)
-    index = torch.zeros((), dtype=torch.int64)
+    index = torch.zeros((), dtype=torch.int64, device=input.device)
     for d, (n, out, window) in enumerate(zip(spatial, output_size, kernel_size, strict=True)):
         draw = samples[..., dims - 1 - d] if dims == 2 else samples[..., d]
         starts = _random_starts(draw, n, out, window)
-        taps = starts.unsqueeze(-1) + torch.arange(window)
+        taps = starts.unsqueeze(-1) + torch.arange(window, device=starts.device)
         shape = [*batch.shape[:2], *([1] * 2 * dims)]
         shape[2 + d], shape[2 + dims + d] = out, window
         index = index * n + taps.reshape(shape)
@@ -224,7 +225,9 @@ def embedding_bag(
     """
     _check_bags(input, offsets, mode, per_sample_weights)
     if input.dim() == 2:
-        offsets, include_last_offset = torch.arange(0, input.numel(), input.size(1) or 1), False
+        offsets, include_last_offset = torch.arange(
+            0, input.numel(), input.size(1) or 1, device=input.device
+        ), False
         if per_sample_weights is not None:
             per_sample_weights = per_sample_weights.reshape(-1)
         input = input.reshape(-1)

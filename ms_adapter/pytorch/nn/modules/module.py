@@ -106,6 +106,13 @@ class Module(Walk, State, Hooks, Convert, _C.ModuleBase):
     _compiled_call_impl = None
     forward = _forward_unimplemented
 
+    def __init_subclass__(cls, **kwargs):
+        super().__init_subclass__(**kwargs)
+        if "bprop" in vars(cls):
+            from ._bprop import with_bprop
+
+            cls.forward = with_bprop(cls.forward)
+
     def __init__(self, *args, **kwargs):
         if not self.call_super_init:
             if kwargs:

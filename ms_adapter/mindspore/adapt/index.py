@@ -1,0 +1,211 @@
+"""Gathering and scattering. Indices are looked at before they are used: MindSpore takes those out of range."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from .._package import mindspore
+from . import adapter
+from .values import cast, name_of, theirs
+
+
+def in_range(index: np.ndarray, size: int, negative: bool = False) -> bool:
+    """Whether every index is one; negative ones may count from the end."""
+    return not index.size or (int(index.min()) >= (-size if negative else 0) and int(index.max()) < size)
+
+
+def ints(index: np.ndarray) -> Any:
+    """Indices for MindSpore."""
+    return mindspore().Tensor.from_numpy(np.ascontiguousarray(index, np.int64))
+
+
+def _places(shape: tuple[int, ...], indices: tuple[Any, ...]) -> tuple[list[int], np.ndarray] | None:
+    """The indexed dimensions and the flat place in them of every element asked for."""
+    dims = [d for d, index in enumerate(indices) if index is not None]
+    arrays = [indices[d].asnumpy() for d in dims]
+    if any(a.dtype == np.bool_ or not in_range(a, shape[d], True) for a, d in zip(arrays, dims)):
+        return None
+    place = np.zeros((), np.int64)
+    for a, d in zip(arrays, dims):
+        place = place * shape[d] + np.where(a < 0, a + shape[d], a)
+    return dims, place
+
+
+def _indexed_first(x: Any, dims: list[int]) -> tuple[Any, list[int]]:
+    """x as (places in the indexed dimensions, *the others), and the others."""
+    ops, others = mindspore().ops, [d for d in range(x.ndim) if d not in dims]
+    moved = ops.transpose(x, (*dims, *others))
+    return ops.reshape(moved, (math.prod(x.shape[d] for d in dims), *moved.shape[len(dims) :])), others
+
+
+def _first_place(dims: list[int]) -> int:
+    """Where the index's own dimensions stand in the result: in front when the indexed ones are apart."""
+    return dims[0] if dims == list(range(dims[0], dims[-1] + 1)) else 0
+
+
+@adapter()
+def indexed(function: Any, out: Any, x: Any, indices: tuple[Any, ...]) -> Any:
+    """x[indices], some of them None."""
+    ops, found = mindspore().ops, _places(x.shape, indices)
+    if found is None or not found[0]:
+        return NotImplemented
+    dims, place = found
+    rows, _ = _indexed_first(x, dims)
+    taken = function(rows, ints(place.reshape(-1)), 0)
+    at, n = _first_place(dims), place.ndim
+    taken = ops.reshape(taken, (*place.shape, *rows.shape[1:]))
+    order = [*range(n, n + at), *range(n), *range(n + at, taken.ndim)]
+    return ops.transpose(taken, tuple(order)) if at else taken
+
+
+@adapter()
+def placed_by_index(
+    function: Any, out: Any, x: Any, indices: tuple[Any, ...], values: Any, accumulate: bool = False
+) -> Any:
+    """index_put: the values broadcast to what the indices name."""
+    ops, found = mindspore().ops, _places(x.shape, indices)
+    if found is None or not found[0] or (accumulate and name_of(x.dtype) == "bool"):
+        return NotImplemented
+    dims, place = found
+    rows, others = _indexed_first(x, dims)
+    at, n, rest = _first_place(dims), place.ndim, rows.shape[1:]
+    target = (*rest[:at], *place.shape, *rest[at:])
+    values = ops.broadcast_to(cast(values, x.dtype), target) if target else cast(values, x.dtype)
+    if at:
+        values = ops.transpose(values, (*range(at, at + n), *range(at), *range(at + n, values.ndim)))
+    values = ops.reshape(values, (place.size, *rest))
+    write = ops.tensor_scatter_add if accumulate else function
+    rows = write(rows, ints(place.reshape(-1, 1)), values)
+    whole = ops.reshape(rows, (*(x.shape[d] for d in dims), *rest))
+    return ops.transpose(whole, tuple(int(d) for d in np.argsort([*dims, *others])))
+
+
+@adapter()
+def gathered(function: Any, out: Any, x: Any, dim: int, index: Any, sparse_grad: bool = False) -> Any:
+    """gather: x cut to the index's sizes in the other dimensions."""
+    if not x.ndim or not index.ndim:
+        return NotImplemented
+    dim %= x.ndim
+    if not in_range(index.asnumpy(), x.shape[dim]):
+        return NotImplemented
+    return function(_cut(x, index.shape, dim), dim, cast(index, theirs("int64")))
+
+
+def _cut(x: Any, shape: tuple[int, ...], but: int | None = None) -> Any:
+    if all(a == b or d == but for d, (a, b) in enumerate(zip(x.shape, shape))):
+        return x
+    return x[tuple(slice(None) if d == but else slice(0, n) for d, n in enumerate(shape))]
+
+
+def _scatter(function: Any, x: Any, dim: int, index: Any, src: Any, how: str) -> Any:
+    if not x.ndim or not index.ndim:
+        return NotImplemented
+    dim %= x.ndim
+    if not in_range(index.asnumpy(), x.shape[dim]):
+        return NotImplemented
+    return function(x, cast(index, theirs("int64")), _cut(src, index.shape), dim, how)
+
+
+@adapter()
+def scattered(function: Any, out: Any, x: Any, dim: int, index: Any, src: Any) -> Any:
+    """scatter of a tensor, or of one number."""
+    if not hasattr(src, "asnumpy"):
+        src = mindspore().ops.full(index.shape, src, dtype=x.dtype)
+    return _scatter(function, x, dim, index, cast(src, x.dtype), "none")
+
+
+@adapter()
+def scatter_added(function: Any, out: Any, x: Any, dim: int, index: Any, src: Any) -> Any:
+    """scatter_add"""
+    return NotImplemented if name_of(x.dtype) == "bool" else _scatter(function, x, dim, index, src, "add")
+
+
+@adapter()
+def selected_rows(function: Any, out: Any, x: Any, dim: int, index: Any) -> Any:
+    """index_select"""
+    if not x.ndim:
+        return NotImplemented
+    if not in_range(index.asnumpy(), x.shape[dim % x.ndim]):
+        return NotImplemented
+    return function(x, index if index.ndim else index.reshape(1), dim % x.ndim)
+
+
+@adapter()
+def index_added(function: Any, out: Any, x: Any, dim: int, index: Any, source: Any, alpha: Any = 1) -> Any:
+    """index_add along any dimension, by rows."""
+    ops = mindspore().ops
+    if not x.ndim or name_of(x.dtype) == "bool":
+        return NotImplemented
+    dim %= x.ndim
+    if not in_range(index.asnumpy(), x.shape[dim]):
+        return NotImplemented
+    order = (dim, *(d for d in range(x.ndim) if d != dim))
+    rows = ops.transpose(source if source.ndim else source.reshape(1), order)
+    rows = rows if alpha == 1 else ops.mul(rows, cast(alpha, rows.dtype))
+    place = cast(index, theirs("int64")).reshape(-1, 1)
+    return ops.transpose(function(ops.transpose(x, order), place, rows), tuple(int(d) for d in np.argsort(order)))
+
+
+@adapter(data=True)
+def places_of_true(function: Any, out: Any, x: Any) -> Any:
+    """nonzero"""
+    return NotImplemented if not x.ndim else function(x)
+
+
+@adapter(empty=True)
+def joined(function: Any, out: Any, tensors: tuple[Any, ...], dim: int = 0) -> Any:
+    """cat: empty vectors join anything."""
+    parts = [cast(t, out[0][1]) for t in tensors if 0 not in t.shape]
+    return function(parts, dim) if len(parts) > 1 else mindspore().ops.deepcopy(parts[0])
+
+
+@adapter()
+def looked_up(
+    function: Any, out: Any, weight: Any, indices: Any, padding: int = -1, scale: bool = False, sparse: bool = False
+) -> Any:
+    """embedding"""
+    if not in_range(indices.asnumpy(), weight.shape[0]):
+        return NotImplemented
+    rows = function(weight, indices.reshape(-1), 0)
+    return mindspore().ops.reshape(rows, out[0][0])
+
+
+@adapter()
+def summed_by_row(
+    function: Any, out: Any, grad: Any, indices: Any, size: tuple[int, ...], padding: int, scale: bool
+) -> Any:
+    """The gradient of embedding."""
+    ops, place = mindspore().ops, indices.asnumpy().reshape(-1)
+    rows = cast(grad, theirs("float64")).reshape(place.size, size[1])
+    weight = (place != padding).astype(np.float64)
+    if scale:
+        weight /= np.bincount(place, minlength=1)[place]
+    if scale or padding >= 0:
+        rows = ops.mul(rows, mindspore().Tensor.from_numpy(weight[:, None]))
+    return cast(function(rows, ints(place), size[0]), out[0][1])
+
+
+@adapter(data=True)
+def classes_marked(function: Any, out: Any, x: Any, n: int = -1) -> Any:
+    """one_hot"""
+    place = x.asnumpy()
+    n = n if n >= 0 else int(place.max()) + 1
+    if not in_range(place, n):
+        return NotImplemented
+    classes = ints(np.arange(n))
+    return cast(function(mindspore().ops.expand_dims(x, -1), classes), theirs("int64"))
+
+
+@adapter()
+def triangle(function: Any, out: Any, x: Any, diagonal: int = 0) -> Any:
+    """tril and triu"""
+    return function(x, diagonal)
+
+
+@adapter()
+def mirrored(function: Any, out: Any, x: Any, dims: tuple[int, ...]) -> Any:
+    """flip"""
+    return function(x, tuple(d % x.ndim for d in dims)) if x.ndim and dims else mindspore().ops.deepcopy(x)

@@ -1,0 +1,104 @@
+"""Sorting and what runs along a dimension. Where equal elements leave the order open the callables refuse."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._package import mindspore
+from . import adapter
+from .values import FLOATS, Value, cast, name_of, theirs, work_dtype
+
+
+def work_of(x: Any) -> Any:
+    """The operand in the widest dtype of its kind."""
+    return cast(x, theirs(work_dtype(name_of(x.dtype))))
+
+
+@adapter()
+def running(function: Any, out: Any, x: Any, dim: int, dtype: Any = None) -> Any:
+    """cumsum and cumprod"""
+    shape, dtype = out[0]
+    x = cast(x, theirs(work_dtype(name_of(dtype))))
+    return cast(function(x, dim), dtype) if x.ndim else cast(mindspore().ops.deepcopy(x), dtype)
+
+
+@adapter()
+def running_extreme(function: Any, out: Any, x: Any, dim: int) -> Any:
+    """cummax and cummin: the last of equal places; NaN is left to cpu."""
+    if not x.ndim or name_of(x.dtype).startswith("complex") or has_nan(x):
+        return NotImplemented
+    ops, dtype = mindspore().ops, out[0][1]
+    work = work_of(x)
+    values = function(work, dim)[0]
+    steps = ops.broadcast_to(
+        _along(np.arange(x.shape[dim]), x.ndim, dim), x.shape
+    )
+    hit = ops.where(ops.equal(work, values), steps, cast(0, steps.dtype))
+    places = ops.cummax(hit, dim)[0]
+    return cast(values, dtype), cast(places, theirs("int64"))
+
+
+def _along(numbers: np.ndarray, ndim: int, dim: int) -> Any:
+    shape = [1] * ndim
+    shape[dim] = -1
+    return mindspore().Tensor.from_numpy(numbers.reshape(shape).astype(np.int64))
+
+
+def has_nan(x: Any) -> bool:
+    """Whether a floating operand has a NaN."""
+    return name_of(x.dtype) in FLOATS and bool(np.isnan(cast(x, theirs("float32")).asnumpy()).any())
+
+
+def _sorted(function: Any, x: Any, dim: int, descending: bool) -> tuple[Any, Any] | None:
+    """(values, places) by MindSpore's sort; None where equals or NaN would leave the order to it."""
+    if has_nan(x) or name_of(x.dtype).startswith("complex"):
+        return None
+    values, places = function(cast(x, theirs("float64")) if name_of(x.dtype) in FLOATS else x, dim, descending)
+    line = np.moveaxis(values.asnumpy(), dim, -1)
+    if (line[..., 1:] == line[..., :-1]).any():
+        return None
+    return cast(values, x.dtype), cast(places, theirs("int64"))
+
+
+@adapter()
+def in_order(
+    function: Any, out: Any, x: Any, stable: Any = None, dim: int = -1, descending: bool = False
+) -> Any:
+    """sort"""
+    return (_sorted(function, x, dim, descending) if x.ndim else None) or NotImplemented
+
+
+@adapter()
+def greatest(
+    function: Any, out: Any, x: Any, k: int, dim: int = -1, largest: bool = True, ordered: bool = True
+) -> Any:
+    """topk, from the whole order."""
+    found = _sorted(function, x, dim, largest) if x.ndim else None
+    if found is None:
+        return NotImplemented
+    cut = tuple(slice(0, k) if d == dim % x.ndim else slice(None) for d in range(x.ndim))
+    return tuple(mindspore().ops.deepcopy(t[cut]) for t in found)
+
+
+@adapter()
+def at_rank(function: Any, out: Any, x: Any, k: int, dim: int = -1, keepdim: bool = False) -> Any:
+    """kthvalue"""
+    found = _sorted(function, x, dim, False) if x.ndim else None
+    if found is None:
+        return NotImplemented
+    cut = tuple(slice(k - 1, k) if d == dim % x.ndim else slice(None) for d in range(x.ndim))
+    return tuple(mindspore().ops.reshape(t[cut], shape) for t, (shape, _) in zip(found, out))
+
+
+@adapter()
+def log_of_running_sum(function: Any, out: Any, x: Any, dim: int) -> Any:
+    """logcumsumexp, step by step from the greatest so far."""
+    if name_of(x.dtype) not in FLOATS or not x.ndim or not np.isfinite(cast(x, theirs("float64")).asnumpy()).all():
+        return NotImplemented
+    v = Value(cast(x, theirs("float64")))
+    top = Value(mindspore().ops.amax(v.t, dim, True))
+    if float((top.t - mindspore().ops.amin(v.t, dim, True)).max().asnumpy()) > 30.0:
+        return NotImplemented  # the small ones would drown
+    return cast((Value(function((v - top).exp().t, dim)).log() + top).t, out[0][1])

@@ -1,0 +1,42 @@
+"""set_context and its words: MindSpore's where it is installed, checked and remembered where it is not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ._package import installed, mindspore
+
+GRAPH_MODE, PYNATIVE_MODE = 0, 1
+_said: dict[str, Any] = {"mode": PYNATIVE_MODE, "device_target": "CPU"}
+
+
+def set_context(**options: Any) -> None:
+    """Sets `mode` (GRAPH_MODE or PYNATIVE_MODE), `device_target` and what else MindSpore's context has.
+
+    Our modules run op by op in both modes; GRAPH_MODE compiles MindSpore's own cells.
+
+    >>> set_context(mode=PYNATIVE_MODE, device_target="CPU")
+    >>> get_context("mode")
+    1
+    """
+    target = options.get("device_target", "CPU")
+    if target != "CPU":
+        raise NotImplementedError(
+            f"set_context: device_target={target!r} is not supported yet, only 'CPU' (docs/ascend.md); "
+            "leave it out, or say 'CPU'."
+        )
+    if options.get("mode", PYNATIVE_MODE) not in (GRAPH_MODE, PYNATIVE_MODE):
+        raise ValueError(f"set_context: mode is {options['mode']!r}; it must be GRAPH_MODE (0) or PYNATIVE_MODE (1).")
+    _said.update(options)
+    if installed():
+        mindspore().set_context(**options)
+
+
+def get_context(name: str) -> Any:
+    """What `set_context` was told, or its default; KeyError for what it was not."""
+    return _said[name]
+
+
+def set_device(device_target: str, device_id: int | None = None) -> None:
+    """`set_context(device_target=...)`."""
+    set_context(device_target=device_target)

@@ -1,0 +1,137 @@
+"""MindSpore's functional gradients for functions of our tensors: value_and_grad and grad."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+Position = int | tuple[int, ...] | None
+
+
+def _torch() -> Any:
+    from ms_adapter import pytorch
+
+    return pytorch
+
+
+def _leaves(args: tuple[Any, ...], positions: tuple[int, ...]) -> tuple[Any, ...]:
+    """The arguments, those at `positions` as tensors of their own that want a gradient."""
+    torch = _torch()
+    for i in positions:
+        if not (-len(args) <= i < len(args)) or not isinstance(args[i], torch.Tensor):
+            raise TypeError(
+                f"value_and_grad: grad_position {i} is not a Tensor among the {len(args)} arguments; "
+                "give the place of a tensor, or None with weights."
+            )
+    wanted = {i % len(args) for i in positions} if args else set()
+    return tuple(a.detach().requires_grad_() if i in wanted else a for i, a in enumerate(args))
+
+
+def _run(fn: Callable[..., Any], args: tuple[Any, ...], position: Position, weights: Any, kwargs: Any) -> Any:
+    """(what fn gave, gradients of the inputs or None, gradients of the weights or None)"""
+    torch = _torch()
+    if position is None and weights is None:
+        raise ValueError("value_and_grad: grad_position and weights cannot both be None; give one of them.")
+    positions = () if position is None else (position,) if isinstance(position, int) else tuple(position)
+    given = _leaves(args, positions)
+    params = [] if weights is None else [weights] if isinstance(weights, torch.Tensor) else list(weights)
+    with torch.enable_grad():
+        result = fn(*given, **kwargs)
+        loss = result[0] if isinstance(result, (tuple, list)) else result
+        wanted = [given[i] for i in positions] + params
+        outputs = list(result) if isinstance(result, (tuple, list)) else [result]
+        roots = [loss] if _has_aux(fn) else [o for o in outputs if o.requires_grad]
+        found = torch.autograd.grad(
+            roots, wanted, [torch.ones_like(r) for r in roots], allow_unused=True
+        ) if roots else [None] * len(wanted)
+    grads = tuple(torch.zeros_like(w) if g is None else g for g, w in zip(found, wanted))
+    of_inputs, of_weights = grads[: len(positions)], grads[len(positions) :]
+    inputs = None if position is None else of_inputs[0] if isinstance(position, int) else of_inputs
+    if isinstance(weights, torch.Tensor):
+        return result, inputs, of_weights[0]
+    return result, inputs, None if weights is None else of_weights
+
+
+def _has_aux(fn: Callable[..., Any]) -> bool:
+    return getattr(fn, "_msa_has_aux", False)
+
+
+class _WithAux:
+    """A function whose first result alone is differentiated."""
+
+    _msa_has_aux = True
+
+    def __init__(self, fn: Callable[..., Any]) -> None:
+        self.fn = fn
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.fn(*args, **kwargs)
+
+
+def _joined(inputs: Any, weights: Any) -> Any:
+    if inputs is None:
+        return weights
+    return inputs if weights is None else (inputs, weights)
+
+
+def _detached(value: Any) -> Any:
+    if isinstance(value, (tuple, list)):
+        return tuple(map(_detached, value))
+    return value.detach() if isinstance(value, _torch().Tensor) else value
+
+
+def value_and_grad(
+    fn: Callable[..., Any],
+    grad_position: Position = 0,
+    weights: Iterable[Any] | None = None,
+    has_aux: bool = False,
+    return_ids: bool = False,
+) -> Callable[..., Any]:
+    """A function that gives `(fn(*args), gradients)`.
+
+    The gradients are of the arguments at `grad_position` (one place, several, or None), of `weights` (a list of
+    parameters), or of both as a pair. Of several results all are differentiated; with `has_aux` the first alone.
+
+    >>> import ms_adapter.pytorch as torch
+    >>> value_and_grad(lambda x: x * x)(torch.tensor(3.0))
+    (tensor(9.), tensor(6.))
+    """
+    _refuse_ids(return_ids)
+    called = _WithAux(fn) if has_aux else fn
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        result, inputs, of_weights = _run(called, args, grad_position, weights, kwargs)
+        return _detached(result), _joined(inputs, of_weights)
+
+    return run
+
+
+def grad(
+    fn: Callable[..., Any],
+    grad_position: Position = 0,
+    weights: Iterable[Any] | None = None,
+    has_aux: bool = False,
+    return_ids: bool = False,
+) -> Callable[..., Any]:
+    """As :func:`value_and_grad`, without the value; with `has_aux` a pair with fn's other results.
+
+    >>> import ms_adapter.pytorch as torch
+    >>> grad(lambda x, y: x * y, grad_position=(0, 1))(torch.tensor(3.0), torch.tensor(2.0))
+    (tensor(2.), tensor(3.))
+    """
+    _refuse_ids(return_ids)
+    called = _WithAux(fn) if has_aux else fn
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        result, inputs, of_weights = _run(called, args, grad_position, weights, kwargs)
+        found = _joined(inputs, of_weights)
+        return (found, _detached(result[1:])) if has_aux else found
+
+    return run
+
+
+def _refuse_ids(return_ids: bool) -> None:
+    if return_ids:
+        raise NotImplementedError(
+            "value_and_grad: return_ids=True is not supported for our tensors; gradients come in the weights' order."
+        )
