@@ -63,5 +63,7 @@ class DeviceFace(Face):
                 return super().fetch(t)
             finally:
                 self._home = False
+        if self.is_tensor(t) and "sparse" in str(t.layout):
+            t = t.detach().to_dense().cpu()
         return super().fetch(t)
 

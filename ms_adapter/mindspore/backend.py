@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import warnings
 from collections import Counter
@@ -17,21 +16,12 @@ DEVICE = "mindspore"
 
 fallbacks: Counter[str] = Counter()  # operator -> calls computed on cpu
 refusals: dict[str, str] = {}  # operator -> why its callables did not serve, last seen
-strict = os.environ.get("MSA_STRICT", "") == "1"  # a fallback is an error
-
-
-DEV = {}
-if os.environ.get("MSA_DEV_OPS"):
-    import glob, tomllib
-    for _f in glob.glob(os.environ["MSA_DEV_OPS"] + "/*.toml"):
-        for _r in tomllib.load(open(_f, "rb")).get("op", []):
-            DEV[_r["schema"].split("(")[0].rstrip("_")] = _r.get("ms", [])
+strict = False  # a fallback is an error
 
 
 def plan(row: str, words: list[str]) -> tuple[Any, list[Any]]:
     """What the words of a row's `ms` field mean: "storage" or the candidates in order, and the fences."""
     mindspore()
-    words = DEV.get(row, words) if DEV else words
     if "storage" in words:
         return "storage", []
     if "!any" in words:

@@ -101,11 +101,20 @@ def plain_min(f: Any, a: Any, b: Any) -> Value:
     return -f(-a, -b)
 
 
+@adapter()
+def flipped_bits(function: Any, out: Any, a: Any) -> Any:
+    """bitwise_not; of bools the logical one."""
+    return mindspore().ops.logical_not(a) if a.dtype == theirs("bool") else function(a)
+
+
 @formula
 def quotient_down(f: Any, a: Any, b: Any) -> Value:
-    """floor_divide of floats as Python's: by the remainder, so that 1 // 0.1 is 9."""
+    """floor_divide as Python's: by the remainder, so that 1 // 0.1 is 9."""
     a, b = _pair(a, b)
     rest = a.fmod(b.t)
+    if "int" in name_of(a.t.dtype):
+        rest = where(rest.differs(0) & ((rest < 0).differs(b < 0)), rest + b, rest)
+        return f(a - rest, b)
     q = (a - rest) / b
     q = where(rest.differs(0.0) & ((rest < 0.0).differs(b < 0.0)), q - 1.0, q)
     down = q.floor()

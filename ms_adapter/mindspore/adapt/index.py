@@ -124,6 +124,29 @@ def scatter_added(function: Any, out: Any, x: Any, dim: int, index: Any, src: An
 
 
 @adapter()
+def scatter_folded(
+    function: Any, out: Any, x: Any, dim: int, index: Any, src: Any, reduce: str, include_self: bool
+) -> Any:
+    """scatter_reduce and index_reduce by sums and means; the other reductions have no callable."""
+    floats = name_of(x.dtype) in ("float32", "float64")
+    if reduce not in ("sum", "mean") or not floats or not x.ndim or x.shape == ():
+        return NotImplemented
+    work, ops = theirs("float64"), mindspore().ops
+    ones = ops.ones(index.shape, work)
+    hit = _scatter(function, ops.zeros(x.shape, work), dim, index, ones, "add")
+    if hit is NotImplemented:
+        return hit
+    base = cast(x, work)
+    if not include_self:
+        base = ops.where(ops.greater(hit, cast(0.0, work)), cast(0.0, work), base)
+    total = _scatter(function, base, dim, index, cast(src, work), "add")
+    if reduce == "mean":
+        counts = ops.add(hit, cast(1.0, work)) if include_self else hit
+        total = ops.div(total, ops.where(ops.greater(counts, cast(1.0, work)), counts, cast(1.0, work)))
+    return cast(total, out[0][1])
+
+
+@adapter()
 def selected_rows(function: Any, out: Any, x: Any, dim: int, index: Any) -> Any:
     """index_select"""
     if not x.ndim:

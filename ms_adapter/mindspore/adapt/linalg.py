@@ -49,6 +49,24 @@ def solved(function: Any, out: Any, a: Any, b: Any) -> Any:
 
 
 @adapter()
+def solved_triangle(function: Any, out: Any, a: Any, b: Any, upper: bool, left: bool, unit: bool) -> Any:
+    """Triangular systems by the inverse in double precision; results in double are left to LAPACK."""
+    ops = mindspore().ops
+    dtype = out[0][1]
+    if name_of(dtype) != "float32":
+        return NotImplemented
+    a = (ops.triu if upper else ops.tril)(wide(a))
+    if unit:
+        eye = mindspore().Tensor.from_numpy(np.eye(a.shape[-1]))
+        a = ops.where(ops.equal(eye, cast(1.0, eye.dtype)), eye, a)
+    if not regular(a) or np.linalg.cond(a.asnumpy()).max() > 1e5:
+        return NotImplemented
+    inverse = function(a)
+    x = ops.matmul(inverse, wide(b)) if left else ops.matmul(wide(b), inverse)
+    return cast(x, dtype)
+
+
+@adapter()
 def orthogonal(function: Any, out: Any, a: Any, mode: str) -> Any:
     """qr"""
     if mode == "r" or 0 in a.shape:

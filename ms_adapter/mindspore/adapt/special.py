@@ -157,6 +157,20 @@ def scalar_range(start: Any, step: Any, n: int, dtype: Any) -> Any:
 
 
 @adapter()
+def evenly_spaced(function: Any, out: Any, start: Any, end: Any, steps: int, *factory: Any) -> Any:
+    """linspace of floats, from the end that is nearer."""
+    (shape, dtype) = out[0]
+    if "float" not in name_of(dtype) or steps < 2:
+        return NotImplemented
+    step = (end - start) / (steps - 1)
+    places = np.arange(steps, dtype=np.float64)
+    front = Value(mindspore().Tensor.from_numpy(places)) * step + start
+    back = Value(mindspore().Tensor.from_numpy(places[::-1].copy())) * -step + end
+    first = mindspore().Tensor.from_numpy(places < steps // 2)
+    return cast(where(Value(first), front, back).t, dtype)
+
+
+@adapter()
 def stepped(function: Any, out: Any, start: Any, end: Any, step: Any = 1, *factory: Any) -> Any:
     """arange"""
     (shape, dtype) = out[0]

@@ -179,8 +179,8 @@ def local_response_norm(input, size, alpha=0.0001, beta=0.75, k=1.0):
 def _bags(input, offsets, include_last_offset):
     """The bag of each index, and how many bags there are."""
     count = offsets.size(0) - bool(include_last_offset)
-    marks = torch.zeros(input.size(0) + 1, dtype=torch.int64)
-    ones = torch.ones(count, dtype=torch.int64)
+    marks = torch.zeros(input.size(0) + 1, dtype=torch.int64, device=offsets.device)
+    ones = torch.ones(count, dtype=torch.int64, device=offsets.device)
     marks = marks.index_add(0, offsets[:count].long(), ones)
     return marks[: input.size(0)].cumsum(0) - 1, count
 

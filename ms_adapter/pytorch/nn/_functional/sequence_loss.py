@@ -56,8 +56,8 @@ def ctc_loss(
         raise RuntimeError(f"ctc_loss: expected input_lengths of at most {steps}, but got {sizes}")
     if not batched and targets.dim() == 1:
         targets = targets.unsqueeze(0)
-    labels = _with_blanks(targets, lengths, blank)
-    ends, counts = torch.tensor(sizes), torch.tensor(lengths)
+    labels = _with_blanks(targets, lengths, blank).to(log_probs.device)
+    ends, counts = (torch.tensor(numbers, device=log_probs.device) for numbers in (sizes, lengths))
     loss = _rows._ctc_alignments(log_probs, labels, ends, counts, zero_infinity)
     if zero_infinity:
         loss = torch.where(loss == float("inf"), 0.0, loss)
