@@ -62,7 +62,8 @@ def reference(rows: list[Row]) -> str:
         lines += [f"## {file}", "", "| operator | what it does | forms | gradient | MindSpore |", "|" + " --- |" * 5]
         for row in (r for r in rows if r.file == file):
             forms = ", ".join(f for f in row.fields.get("forms", []) if f != "no_function") or "function"
-            callables = ", ".join(f"`{m}`" for m in row.fields.get("ms", []))
+            words = [m.rpartition(":")[2] for m in row.fields.get("ms", []) if m[0] not in "!?"]
+            callables = ", ".join(f"`{m}`" for m in words)
             cells = [f"`{row.schema.text}`", row.fields.get("doc", ""), forms, gradient_text(row), callables]
             lines.append("| " + " | ".join(c.replace("|", "\\|") for c in cells) + " |")
         lines.append("")

@@ -59,8 +59,10 @@ struct Operands {
   ~Operands() {
     for (PyObject* o : objects) Py_XDECREF(o);
   }
+  // Nothing but tensors, of the result's dtype or, for a result of bools, of one dtype.
   bool uniform(DType result) const {
-    return !numbers &&
+    constexpr uint32_t halves = bit(DType::F16) | bit(DType::BF16);
+    return !numbers && !(dtypes & halves) && n_given == static_cast<int>(tensors.size()) &&
            (dtypes == bit(result) || (result == DType::Bool && (dtypes & (dtypes - 1)) == 0));
   }
 };
@@ -293,6 +295,7 @@ class PackageBackend final : public Backend {
       return true;
     }
     Operands operands;
+    operands.objects.reserve(op.n_params);
     operands.n_given = given_count(op, args);
     for (int i = 0; i < op.n_params; ++i)
       if (!add(args[i], operands)) return false;
