@@ -44,7 +44,9 @@ class DeviceFace(Face):
         return made.requires_grad_(True) if grad else made
 
     def put(self, value: Any, grad: bool = False, leaves: list | None = None) -> Any:
-        if isinstance(value, tuple) and len(value) == 3:  # a sample: without tensor and device it names no place
+        if (
+            isinstance(value, tuple) and len(value) == 3
+        ):  # a sample: without tensor and device it names no place
             self._anywhere = next(tensors(value), None) is None and "device" not in value[2]
         return super().put(self._there(value), grad, leaves)
 
@@ -70,4 +72,3 @@ class DeviceFace(Face):
         if self.is_tensor(t) and "sparse" in str(t.layout):
             t = t.detach().to_dense().cpu()
         return super().fetch(t)
-

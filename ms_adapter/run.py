@@ -11,7 +11,10 @@ import sys
 from contextlib import AbstractContextManager, nullcontext
 from types import CodeType, ModuleType, TracebackType
 
-USAGE = "usage: ms-adapter run [--device auto|cpu|mindspore|npu] [--dump C] (SCRIPT | -m MODULE) [ARGS ...]"
+USAGE = (
+    "usage: ms-adapter run [--device auto|cpu|mindspore|npu] [--strict] [--dump C] "
+    "(SCRIPT | -m MODULE) [ARGS ...]"
+)
 HELP = f"""{USAGE}
 
 Run a PyTorch script, or a module with -m, on ms_adapter: `import torch` means ms_adapter.pytorch
@@ -21,6 +24,7 @@ for it and for every library that it imports.
                  auto, cpu  there is none: `cuda` and `npu` mean cpu
                  mindspore  MindSpore: torch.cuda.is_available() is True
                  npu        MindSpore on Ascend: not supported yet
+  --strict     an operator that the device computes on cpu is an error
   --dump C     write tensors while it runs: a configuration file, or settings such as
                path=out,level=module (docs/dump.md); the environment variable MS_ADAPTER_DUMP says the same
   -m MODULE    run a module as `python -m MODULE` does
@@ -38,6 +42,7 @@ class Request:
 
     def __init__(self, argv: list[str]) -> None:
         self.device = "auto"
+        self.strict = False
         self.script: str | None = None
         self.module: str | None = None
         self.show_help = False
@@ -57,8 +62,8 @@ class Request:
             self.device = value or self._value(word, rest)
             if self.device not in DEVICES:
                 raise UsageError(f"unknown device {self.device!r}: choose one of {', '.join(DEVICES)}")
-            if self.device == "npu":
-                raise UsageError("device 'npu' is not supported yet: MindSpore on the CPU is, as 'mindspore'")
+        elif word == "--strict":
+            self.strict = True
         elif option == "--dump":
             self.dump = value or self._value(word, rest)
         elif word == "-m":
@@ -95,7 +100,7 @@ def main(argv: list[str] | None = None, around: AbstractContextManager | None = 
 
     torch_alias.install()
     torch_alias.install_in_children()
-    if request.device == "mindspore" and (missing := _take_mindspore()):
+    if request.device in ("mindspore", "npu") and (missing := _take_device(request)):
         print(f"ms-adapter run: {missing}", file=sys.stderr)
         return 2
     try:
@@ -111,16 +116,17 @@ def main(argv: list[str] | None = None, around: AbstractContextManager | None = 
     return 0
 
 
-def _take_mindspore() -> str | None:
+def _take_device(request: Request) -> str | None:
     """Make MindSpore the accelerator; the reason where it cannot be."""
     from ms_adapter.mindspore import backend
     from ms_adapter.pytorch import _C
 
     try:
-        backend.mindspore()
+        backend.require(request.device)
     except (RuntimeError, NotImplementedError) as error:
         return str(error)
-    _C.set_accelerator("mindspore")
+    backend.set_strict(request.strict)
+    _C.set_accelerator(request.device)
     return None
 
 

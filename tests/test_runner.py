@@ -206,7 +206,7 @@ def test_install_refuses_a_process_with_pytorch_in_it(script, tmp_path):
     [
         ((), "no script given"),
         (("--device", "gpu", "x.py"), "unknown device 'gpu': choose one of auto, cpu, mindspore, npu"),
-        (("--device", "npu", "x.py"), "device 'npu' is not supported yet"),
+        (("--device", "npu", "x.py"), "device 'npu': MindSpore"),
         (("--device",), "--device needs a value"),
         (("-m",), "-m needs a value"),
         (("--fast", "x.py"), "unknown option --fast"),

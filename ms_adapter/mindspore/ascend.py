@@ -1,4 +1,5 @@
-"""The `npu` device: MindSpore on Ascend. Not here yet (docs/ascend.md); its errors say what was looked for."""
+"""The `npu` device: MindSpore on Ascend. Not here yet (docs/ascend.md); its errors say what was looked
+for."""
 
 from __future__ import annotations
 
@@ -26,7 +27,8 @@ def found() -> str:
 def refuse_npu(*_: Any) -> Any:
     """RuntimeError: there is no such device here."""
     raise RuntimeError(
-        f"device 'npu': MindSpore {SUPPORTED} on an Ascend accelerator was looked for and not found ({found()}). "
+        f"device 'npu': MindSpore {SUPPORTED} on an Ascend accelerator was looked for and not found "
+        f"({found()}). "
         "Use device 'mindspore' for MindSpore's CPU target, or 'cpu'; docs/ascend.md says what is planned."
     )
 

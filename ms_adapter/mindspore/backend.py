@@ -102,4 +102,3 @@ def set_strict(on: bool) -> None:
 def install() -> None:
     """Makes this module the backend of the `mindspore` device; the first call imports MindSpore."""
     _C.set_package(DEVICE, sys.modules[__name__], True)
-    _C.set_package("npu", ascend, False)

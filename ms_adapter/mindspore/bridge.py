@@ -1,6 +1,7 @@
 """MindSpore's entry points that take our modules, functions and optimizers beside MindSpore's own.
 
-Each looks at what it is given: ours runs on our autograd, MindSpore's goes to MindSpore. `install` puts them in
+Each looks at what it is given: ours runs on our autograd, MindSpore's goes to MindSpore. `install` puts
+them in
 MindSpore's own modules, so that a script that says `import mindspore as ms` finds them there.
 """
 
@@ -64,7 +65,9 @@ def _original(name: str) -> Any:
 def _differentiating(name: str) -> Callable[..., Any]:
     """value_and_grad or grad: whose tensors come says whose gradients are meant."""
 
-    def make(fn: Any, grad_position: Any = 0, weights: Any = None, has_aux: bool = False, return_ids: bool = False) -> Any:
+    def make(
+        fn: Any, grad_position: Any = 0, weights: Any = None, has_aux: bool = False, return_ids: bool = False
+    ) -> Any:
         from . import functional
 
         ours = getattr(functional, name)(fn, grad_position, weights, has_aux, return_ids)

@@ -26,7 +26,9 @@ def set_context(**options: Any) -> None:
             "leave it out, or say 'CPU'."
         )
     if options.get("mode", PYNATIVE_MODE) not in (GRAPH_MODE, PYNATIVE_MODE):
-        raise ValueError(f"set_context: mode is {options['mode']!r}; it must be GRAPH_MODE (0) or PYNATIVE_MODE (1).")
+        raise ValueError(
+            f"set_context: mode is {options['mode']!r}; it must be GRAPH_MODE (0) or PYNATIVE_MODE (1)."
+        )
     _said.update(options)
     if installed():
         mindspore().set_context(**options)

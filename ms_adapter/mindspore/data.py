@@ -10,8 +10,11 @@ from .bridge import is_ours
 from .training import batches
 
 
-def data_sink(fn: Callable[..., Any], dataset: Any, sink_size: int = 1, jit_config: Any = None) -> Callable[[], Any]:
-    """A function without arguments that calls `fn` with the dataset's next `sink_size` batches; gives the last result.
+def data_sink(
+    fn: Callable[..., Any], dataset: Any, sink_size: int = 1, jit_config: Any = None
+) -> Callable[[], Any]:
+    """A function without arguments that calls `fn` with the dataset's next `sink_size` batches; gives the
+    last result.
 
     The dataset begins anew when it ends. Here nothing is sunk: the batches are handed over one by one.
     """

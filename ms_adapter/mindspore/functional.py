@@ -41,9 +41,11 @@ def _run(fn: Callable[..., Any], args: tuple[Any, ...], position: Position, weig
         wanted = [given[i] for i in positions] + params
         outputs = list(result) if isinstance(result, (tuple, list)) else [result]
         roots = [loss] if _has_aux(fn) else [o for o in outputs if o.requires_grad]
-        found = torch.autograd.grad(
-            roots, wanted, [torch.ones_like(r) for r in roots], allow_unused=True
-        ) if roots else [None] * len(wanted)
+        found = (
+            torch.autograd.grad(roots, wanted, [torch.ones_like(r) for r in roots], allow_unused=True)
+            if roots
+            else [None] * len(wanted)
+        )
     grads = tuple(torch.zeros_like(w) if g is None else g for g, w in zip(found, wanted))
     of_inputs, of_weights = grads[: len(positions)], grads[len(positions) :]
     inputs = None if position is None else of_inputs[0] if isinstance(position, int) else of_inputs
@@ -89,8 +91,10 @@ def value_and_grad(
 ) -> Callable[..., Any]:
     """A function that gives `(fn(*args), gradients)`.
 
-    The gradients are of the arguments at `grad_position` (one place, several, or None), of `weights` (a list of
-    parameters), or of both as a pair. Of several results all are differentiated; with `has_aux` the first alone.
+    The gradients are of the arguments at `grad_position` (one place, several, or None), of `weights` (a
+    list of
+    parameters), or of both as a pair. Of several results all are differentiated; with `has_aux` the first
+    alone.
 
     >>> import ms_adapter.pytorch as torch
     >>> value_and_grad(lambda x: x * x)(torch.tensor(3.0))
@@ -133,5 +137,6 @@ def grad(
 def _refuse_ids(return_ids: bool) -> None:
     if return_ids:
         raise NotImplementedError(
-            "value_and_grad: return_ids=True is not supported for our tensors; gradients come in the weights' order."
+            "value_and_grad: return_ids=True is not supported for our tensors; "
+            "gradients come in the weights' order."
         )

@@ -1,10 +1,11 @@
-"""`ms.nn`: the training cells for our modules or MindSpore's; everything else is MindSpore's, where it is installed."""
+"""`ms.nn`: the training cells for our modules or MindSpore's; everything else is MindSpore's, where it is
+installed."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from .bridge import TrainOneStepCell, WithLossCell, of_package
+from .bridge import of_package
 
 
 def __getattr__(name: str) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .bridge import grad, of_package, value_and_grad
+from .bridge import of_package
 
 
 def __getattr__(name: str) -> Any:

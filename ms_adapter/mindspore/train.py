@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .bridge import Model, of_package
-from .training import Callback, LossMonitor, RunContext, TimeMonitor
+from .bridge import of_package
 
 
 def __getattr__(name: str) -> Any:

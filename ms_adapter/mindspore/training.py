@@ -1,4 +1,5 @@
-"""MindSpore's training interface over our modules: WithLossCell, TrainOneStepCell, Model and its callbacks."""
+"""MindSpore's training interface over our modules: WithLossCell, TrainOneStepCell, Model and its
+callbacks."""
 
 from __future__ import annotations
 
@@ -35,7 +36,8 @@ class WithLossCell(nn.Module):
 
 
 class TrainOneStepCell(nn.Module):
-    """One step of training: the loss of `network(*inputs)`, its gradients times `sens`, the optimizer's step."""
+    """One step of training: the loss of `network(*inputs)`, its gradients times `sens`, the optimizer's
+    step."""
 
     def __init__(self, network: nn.Module, optimizer: Any, sens: float = 1.0) -> None:
         super().__init__()
@@ -70,7 +72,8 @@ class RunContext:
 
 
 class Callback:
-    """What a Model calls at the begin and the end of runs, epochs and steps; subclasses fill in some of it."""
+    """What a Model calls at the begin and the end of runs, epochs and steps; subclasses fill in some of
+    it."""
 
     def begin(self, run_context: RunContext) -> None:
         """Before training."""
@@ -141,7 +144,8 @@ class _Owner(SimpleNamespace):
 
 
 def batches(dataset: Any) -> Iterator[tuple[Any, ...]]:
-    """The batches of a DataLoader, of another iterable, or of a MindSpore dataset, as tuples of our tensors."""
+    """The batches of a DataLoader, of another iterable, or of a MindSpore dataset, as tuples of our
+    tensors."""
     if hasattr(dataset, "create_tuple_iterator"):
         for row in dataset.create_tuple_iterator(output_numpy=True, num_epochs=1):
             yield tuple(torch.from_numpy(column.copy()) for column in row)
@@ -153,18 +157,25 @@ def batches(dataset: Any) -> Iterator[tuple[Any, ...]]:
 class Model:
     """Trains, evaluates and runs a module: `Model(net, loss_fn, optimizer).train(epochs, dataset)`.
 
-    `dataset` gives `(data, label)` batches. `dataset_sink_mode` changes where batches wait on an accelerator and
+    `dataset` gives `(data, label)` batches. `dataset_sink_mode` changes where batches wait on an
+    accelerator and
     nothing about the numbers; here they are handed over one by one.
     """
 
     def __init__(
-        self, network: nn.Module, loss_fn: Any = None, optimizer: Any = None, metrics: Any = None, **options: Any
+        self,
+        network: nn.Module,
+        loss_fn: Any = None,
+        optimizer: Any = None,
+        metrics: Any = None,
+        **options: Any,
     ) -> None:
         self._network, self._loss_fn, self._optimizer, self._metrics = network, loss_fn, optimizer, metrics
         level = options.pop("amp_level", "O0")
         if level not in ("O0", None) or options.pop("boost_level", "O0") != "O0":
             raise NotImplementedError(
-                f"Model: amp_level={level!r} is not supported for our modules; use torch.autocast in the module."
+                f"Model: amp_level={level!r} is not supported for our modules; "
+                "use torch.autocast in the module."
             )
         wrapped = network if loss_fn is None else WithLossCell(network, loss_fn)
         self._train_network = TrainOneStepCell(wrapped, optimizer) if optimizer is not None else None
@@ -186,15 +197,28 @@ class Model:
     ) -> None:
         """Trains for `epoch` epochs."""
         if self._train_network is None:
-            raise ValueError("Model.train: there is no optimizer; give one to Model(network, loss_fn, optimizer).")
+            raise ValueError(
+                "Model.train: there is no optimizer; give one to Model(network, loss_fn, optimizer)."
+            )
         told = callbacks if isinstance(callbacks, (list, tuple)) else [callbacks] if callbacks else []
         device = next((p.device for p in self._network.parameters()), torch.device("cpu"))
         size = train_dataset.get_dataset_size() if hasattr(train_dataset, "get_dataset_size") else None
         size = size or (len(train_dataset) if hasattr(train_dataset, "__len__") else 1)
         state = _Owner(
-            epoch_num=epoch, batch_num=size, cur_epoch_num=0, cur_step_num=0, net_outputs=None, network=self._network,
-            train_network=self._train_network, optimizer=self._optimizer, loss_fn=self._loss_fn, mode="train",
-            train_dataset=train_dataset, list_callback=told, parallel_mode="stand_alone", device_number=1,
+            epoch_num=epoch,
+            batch_num=size,
+            cur_epoch_num=0,
+            cur_step_num=0,
+            net_outputs=None,
+            network=self._network,
+            train_network=self._train_network,
+            optimizer=self._optimizer,
+            loss_fn=self._loss_fn,
+            mode="train",
+            train_dataset=train_dataset,
+            list_callback=told,
+            parallel_mode="stand_alone",
+            device_number=1,
             dataset_sink_mode=dataset_sink_mode,
         )
         context = RunContext(state)
@@ -218,7 +242,9 @@ class Model:
 
     fit = train
 
-    def eval(self, valid_dataset: Any, callbacks: Any = None, dataset_sink_mode: bool = False) -> dict[str, float]:
+    def eval(
+        self, valid_dataset: Any, callbacks: Any = None, dataset_sink_mode: bool = False
+    ) -> dict[str, float]:
         """{"loss": mean loss, "accuracy": fraction right where `metrics` asks for it}"""
         if self._loss_fn is None:
             raise ValueError("Model.eval: there is no loss_fn; give one to Model(network, loss_fn).")

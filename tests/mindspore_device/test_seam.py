@@ -101,7 +101,7 @@ def test_what_ends_the_process_is_fenced_off() -> None:
     backend.fallbacks.clear()
     with pytest.raises(torch.linalg.LinAlgError):
         torch.linalg.cholesky(singular.to("mindspore"))
-    assert "fenced off" in dict((row, why) for row, _, why in backend.fallback_report())["_linalg_cholesky"]
+    assert "fenced off" in {row: why for row, _, why in backend.fallback_report()}["_linalg_cholesky"]
 
 
 def test_moving_shares_memory_with_mindspore() -> None:
@@ -130,7 +130,7 @@ def test_rules_refuse_before_mindspore_is_asked() -> None:
 
 def test_npu_says_what_was_looked_for() -> None:
     with pytest.raises(RuntimeError, match="'npu'.*looked for and not found.*/dev/davinci"):
-        torch.ones(2, device="npu")
+        backend.require("npu")
 
 
 def test_mlp_trains_as_on_cpu() -> None:

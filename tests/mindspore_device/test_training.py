@@ -104,7 +104,16 @@ def test_the_demo_trains_by_the_command(tmp_path: Path) -> None:
     def run(device: str) -> list[float]:
         found = tmp_path / f"{device}.json"
         command = [sys.executable, "-m", "ms_adapter", "run", "--device", device, "examples/digits/train.py"]
-        options = ["--steps", "4", "--dtype", "float64", "--json", str(found), "--save", str(tmp_path / "m.pt")]
+        options = [
+            "--steps",
+            "4",
+            "--dtype",
+            "float64",
+            "--json",
+            str(found),
+            "--save",
+            str(tmp_path / "m.pt"),
+        ]
         done = subprocess.run(
             command + options, cwd=ROOT, env=os.environ | {"PYTHONPATH": "."}, capture_output=True, text=True
         )

@@ -12,7 +12,18 @@ import importlib
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-MODULES = ("elementwise", "formulas", "special", "reduce", "product", "index", "window", "layer", "order", "linalg")
+MODULES = (
+    "elementwise",
+    "formulas",
+    "special",
+    "reduce",
+    "product",
+    "index",
+    "window",
+    "layer",
+    "order",
+    "linalg",
+)
 
 
 class Adapter(NamedTuple):
@@ -20,8 +31,8 @@ class Adapter(NamedTuple):
 
     run: Callable[..., Any]
     direct: bool  # the callable itself does it where all operands have the result's dtype
-    empty: bool   # takes operands without elements
-    data: bool    # the results' shapes are known only after the call
+    empty: bool  # takes operands without elements
+    data: bool  # the results' shapes are known only after the call
 
 
 _all: dict[str, Adapter] = {}

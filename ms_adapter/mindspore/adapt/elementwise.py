@@ -1,4 +1,5 @@
-"""Elementwise callables: operands get the dtype that PyTorch's promotion gives them, results its exactness."""
+"""Elementwise callables: operands get the dtype that PyTorch's promotion gives them, results its
+exactness."""
 
 from __future__ import annotations
 

@@ -92,9 +92,7 @@ def elu(f: Any, x: Value, alpha: Number = 1, scale: Number = 1, input_scale: Num
 
 
 @formula
-def elu_backward(
-    f: Any, g: Value, x: Value, alpha: Number, scale: Number, input_scale: Number
-) -> Value:
+def elu_backward(f: Any, g: Value, x: Value, alpha: Number, scale: Number, input_scale: Number) -> Value:
     negative = g * input_scale * alpha * scale * f(x * input_scale)
     return where(x <= 0.0, negative, g * scale)
 

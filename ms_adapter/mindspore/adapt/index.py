@@ -1,4 +1,5 @@
-"""Gathering and scattering. Indices are looked at before they are used: MindSpore takes those out of range."""
+"""Gathering and scattering. Indices are looked at before they are used: MindSpore takes those out of
+range."""
 
 from __future__ import annotations
 
@@ -169,7 +170,9 @@ def index_added(function: Any, out: Any, x: Any, dim: int, index: Any, source: A
     rows = ops.transpose(source if source.ndim else source.reshape(1), order)
     rows = rows if alpha == 1 else ops.mul(rows, cast(alpha, rows.dtype))
     place = cast(index, theirs("int64")).reshape(-1, 1)
-    return ops.transpose(function(ops.transpose(x, order), place, rows), tuple(int(d) for d in np.argsort(order)))
+    return ops.transpose(
+        function(ops.transpose(x, order), place, rows), tuple(int(d) for d in np.argsort(order))
+    )
 
 
 @adapter(data=True)
@@ -187,7 +190,13 @@ def joined(function: Any, out: Any, tensors: tuple[Any, ...], dim: int = 0) -> A
 
 @adapter()
 def looked_up(
-    function: Any, out: Any, weight: Any, indices: Any, padding: int = -1, scale: bool = False, sparse: bool = False
+    function: Any,
+    out: Any,
+    weight: Any,
+    indices: Any,
+    padding: int = -1,
+    scale: bool = False,
+    sparse: bool = False,
 ) -> Any:
     """embedding"""
     if not in_range(indices.asnumpy(), weight.shape[0]):

@@ -88,10 +88,17 @@ def nll(
 
 @adapter()
 def nll_backward(
-    function: Any, out: Any, grad: Any, target: Any, weight: Any, total_weight: Any, size: tuple[int, ...],
-    reduction: int, ignored: int,
+    function: Any,
+    out: Any,
+    grad: Any,
+    target: Any,
+    weight: Any,
+    total_weight: Any,
+    size: tuple[int, ...],
+    reduction: int,
+    ignored: int,
 ) -> Any:
-    ops, (shape, dtype) = mindspore().ops, out[0]
+    ops, (_shape, dtype) = mindspore().ops, out[0]
     axis = 0 if len(size) == 1 else 1
     picked = _picked(target, size[axis], ignored, weight)
     if picked is None:
@@ -111,8 +118,17 @@ def _channelwise(v: Any, ndim: int) -> Value:
 
 @adapter()
 def batch_norm(
-    function: Any, out: Any, x: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any,
-    training: bool, momentum: float, eps: float, cudnn: bool,
+    function: Any,
+    out: Any,
+    x: Any,
+    weight: Any,
+    bias: Any,
+    running_mean: Any,
+    running_var: Any,
+    training: bool,
+    momentum: float,
+    eps: float,
+    cudnn: bool,
 ) -> Any:
     """batch_norm with its statistics; the running ones change in place."""
     if training and not all(r is None or r.is_contiguous() for r in (running_mean, running_var)):
@@ -167,8 +183,14 @@ def batch_norm_backward(
 
 @adapter()
 def layer_norm(
-    function: Any, out: Any, x: Any, shape: tuple[int, ...], weight: Any = None, bias: Any = None,
-    eps: float = 1e-5, cudnn: bool = True,
+    function: Any,
+    out: Any,
+    x: Any,
+    shape: tuple[int, ...],
+    weight: Any = None,
+    bias: Any = None,
+    eps: float = 1e-5,
+    cudnn: bool = True,
 ) -> Any:
     """layer_norm with its mean and 1 / deviation."""
     v, dims = double(x), tuple(range(x.ndim - len(shape), x.ndim))
@@ -201,9 +223,7 @@ def layer_norm_backward(
 
 
 @adapter()
-def attention(
-    function: Any, out: Any, query: Any, key: Any, value: Any, causal: bool, scale: float
-) -> Any:
+def attention(function: Any, out: Any, query: Any, key: Any, value: Any, causal: bool, scale: float) -> Any:
     """softmax(query @ key.T * scale) @ value"""
     ops = mindspore().ops
     q, k, v = (cast(x, theirs("float64")) for x in (query, key, value))

@@ -32,9 +32,7 @@ def running_extreme(function: Any, out: Any, x: Any, dim: int) -> Any:
     ops, dtype = mindspore().ops, out[0][1]
     work = work_of(x)
     values = function(work, dim)[0]
-    steps = ops.broadcast_to(
-        _along(np.arange(x.shape[dim]), x.ndim, dim), x.shape
-    )
+    steps = ops.broadcast_to(_along(np.arange(x.shape[dim]), x.ndim, dim), x.shape)
     hit = ops.where(ops.equal(work, values), steps, cast(0, steps.dtype))
     places = ops.cummax(hit, dim)[0]
     return cast(values, dtype), cast(places, theirs("int64"))
@@ -55,7 +53,9 @@ def _sorted(function: Any, x: Any, dim: int, descending: bool) -> tuple[Any, Any
     """(values, places) by MindSpore's sort; None where equals or NaN would leave the order to it."""
     if has_nan(x) or name_of(x.dtype).startswith("complex"):
         return None
-    values, places = function(cast(x, theirs("float64")) if name_of(x.dtype) in FLOATS else x, dim, descending)
+    values, places = function(
+        cast(x, theirs("float64")) if name_of(x.dtype) in FLOATS else x, dim, descending
+    )
     line = np.moveaxis(values.asnumpy(), dim, -1)
     if (line[..., 1:] == line[..., :-1]).any():
         return None
@@ -95,7 +95,11 @@ def at_rank(function: Any, out: Any, x: Any, k: int, dim: int = -1, keepdim: boo
 @adapter()
 def log_of_running_sum(function: Any, out: Any, x: Any, dim: int) -> Any:
     """logcumsumexp, step by step from the greatest so far."""
-    if name_of(x.dtype) not in FLOATS or not x.ndim or not np.isfinite(cast(x, theirs("float64")).asnumpy()).all():
+    if (
+        name_of(x.dtype) not in FLOATS
+        or not x.ndim
+        or not np.isfinite(cast(x, theirs("float64")).asnumpy()).all()
+    ):
         return NotImplemented
     v = Value(cast(x, theirs("float64")))
     top = Value(mindspore().ops.amax(v.t, dim, True))

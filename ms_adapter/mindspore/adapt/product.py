@@ -38,7 +38,7 @@ def row_times(function: Any, out: Any, a: Any, b: Any) -> Any:
 @adapter(empty=True)
 def linear(function: Any, out: Any, x: Any, weight: Any, bias: Any = None) -> Any:
     """x @ weight.T + bias"""
-    ops, (shape, dtype) = mindspore().ops, out[0]
+    ops, (_shape, dtype) = mindspore().ops, out[0]
     rows = ops.reshape(x, (math.prod(x.shape[:-1]), x.shape[-1])) if 0 not in x.shape else x
     y = multiplied(function, out[0], rows, ops.transpose(weight, (1, 0)) if weight.ndim == 2 else weight)
     return y if bias is None or y is NotImplemented else ops.add(y, cast(bias, dtype))

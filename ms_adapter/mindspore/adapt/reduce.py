@@ -79,9 +79,7 @@ def total_without_nan(
 
 
 @adapter(empty=True)
-def average(
-    function: Any, out: Any, x: Any, dim: Any = None, keepdim: Any = False, dtype: Any = None
-) -> Any:
+def average(function: Any, out: Any, x: Any, dim: Any = None, keepdim: Any = False, dtype: Any = None) -> Any:
     """mean, also of all elements where `dim` is no dimension."""
     dim = dim if isinstance(dim, (int, tuple)) else None
     return _reduced(function, out[0], x, dim, math.nan, work_dtype(name_of(out[0][1])))
@@ -146,7 +144,9 @@ def _extreme_and_place(function: Any, x: Any, axes: tuple[int, ...]) -> tuple[An
     else:
         v = Value(work)
         nans = v.differs(v)
-        best = (ops.amin if lowest else ops.amax)(where(nans, -math.inf if lowest else math.inf, v).t, -1, True)
+        best = (ops.amin if lowest else ops.amax)(
+            where(nans, -math.inf if lowest else math.inf, v).t, -1, True
+        )
         any_nan = Value(ops.sum(cast(nans.t, theirs("int64")), -1, True)) > 0
         hit = ops.where(any_nan.t, nans.t, ops.equal(work, best))
     place = ops.Argmax(-1, ms.int64)(cast(hit, theirs("float32")))

@@ -95,7 +95,9 @@ def _transform(x: Any, dims: tuple[int, ...], forward: bool) -> Any:
 
 
 @adapter()
-def fft_complex(function: Any, out: Any, x: Any, dims: tuple[int, ...], normalization: int, forward: bool) -> Any:
+def fft_complex(
+    function: Any, out: Any, x: Any, dims: tuple[int, ...], normalization: int, forward: bool
+) -> Any:
     if name_of(x.dtype) not in ("complex64", "complex128"):
         return NotImplemented
     y = _transform(cast(x, theirs("complex128")), dims, forward)
@@ -104,7 +106,13 @@ def fft_complex(function: Any, out: Any, x: Any, dims: tuple[int, ...], normaliz
 
 @adapter()
 def fft_of_real(
-    function: Any, out: Any, x: Any, dims: tuple[int, ...], normalization: int, onesided: bool, forward: bool = True
+    function: Any,
+    out: Any,
+    x: Any,
+    dims: tuple[int, ...],
+    normalization: int,
+    onesided: bool,
+    forward: bool = True,
 ) -> Any:
     ops, wide = mindspore().ops, cast(x, theirs("float64"))
     if onesided:
@@ -118,7 +126,13 @@ def fft_of_real(
 
 @adapter()
 def fft_to_real(
-    function: Any, out: Any, x: Any, dims: tuple[int, ...], normalization: int, last: int, forward: bool = False
+    function: Any,
+    out: Any,
+    x: Any,
+    dims: tuple[int, ...],
+    normalization: int,
+    last: int,
+    forward: bool = False,
 ) -> Any:
     ops, y = mindspore().ops, cast(x, theirs("complex128"))
     y = ops.conj(y) if forward else y
@@ -175,5 +189,3 @@ def stepped(function: Any, out: Any, start: Any, end: Any, step: Any = 1, *facto
     """arange"""
     (shape, dtype) = out[0]
     return scalar_range(start, step, shape[0], dtype)
-
-

@@ -1,4 +1,5 @@
-"""MindSpore tensors under arithmetic that keeps PyTorch's precision: what formulas of adapters are written in."""
+"""MindSpore tensors under arithmetic that keeps PyTorch's precision: what formulas of adapters are written
+in."""
 
 from __future__ import annotations
 
@@ -55,7 +56,8 @@ def cast(x: Any, dtype: Any) -> Any:
 
 
 class Value:
-    """A tensor of a formula: its operators and methods are MindSpore's callables, constants keep their bits."""
+    """A tensor of a formula: its operators and methods are MindSpore's callables, constants keep their
+    bits."""
 
     __slots__ = ("t",)
 

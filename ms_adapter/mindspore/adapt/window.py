@@ -22,7 +22,9 @@ Ints = tuple[int, ...]
 
 
 @functools.lru_cache(256)
-def windows(sizes: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, counts: Ints) -> np.ndarray:
+def windows(
+    sizes: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, counts: Ints
+) -> np.ndarray:
     """(kernel elements, windows): flat places in the input; the padding's is one behind the last."""
     place = np.zeros((1, 1), np.int64)
     inside = np.ones((1, 1), np.bool_)
@@ -46,7 +48,9 @@ def patches(x: Any, places: np.ndarray, n: int, fill: float) -> Any:
     if (places == lines.shape[-1]).any():
         edge = ops.full((*lines.shape[:-1], 1), fill, dtype=lines.dtype)
         lines = ops.cat((lines, edge), -1)
-    return ops.gather(lines, ints(places.reshape(-1)), lines.ndim - 1).reshape((*lines.shape[:-1], *places.shape))
+    return ops.gather(lines, ints(places.reshape(-1)), lines.ndim - 1).reshape(
+        (*lines.shape[:-1], *places.shape)
+    )
 
 
 def folded(values: Any, places: np.ndarray, size: int) -> Any:
@@ -69,7 +73,15 @@ def _grouped(x: Any, groups: int) -> Any:
 
 @adapter()
 def conv(
-    function: Any, out: Any, x: Any, weight: Any, bias: Any, stride: Ints, padding: Ints, dilation: Ints, groups: int
+    function: Any,
+    out: Any,
+    x: Any,
+    weight: Any,
+    bias: Any,
+    stride: Ints,
+    padding: Ints,
+    dilation: Ints,
+    groups: int,
 ) -> Any:
     """Convolution: every group's weights times its windows."""
     (shape, dtype), n = out[0], len(stride)
@@ -90,7 +102,15 @@ def _columns(x: Any, places: np.ndarray, n: int) -> Any:
 
 @adapter()
 def conv_input_grad(
-    function: Any, out: Any, grad: Any, weight: Any, size: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int
+    function: Any,
+    out: Any,
+    grad: Any,
+    weight: Any,
+    size: Ints,
+    stride: Ints,
+    padding: Ints,
+    dilation: Ints,
+    groups: int,
 ) -> Any:
     (shape, dtype), n, ops = out[0], len(stride), mindspore().ops
     places = windows(shape[2:], weight.shape[2:], stride, padding, dilation, grad.shape[2:])
@@ -103,7 +123,15 @@ def conv_input_grad(
 
 @adapter()
 def conv_weight_grad(
-    function: Any, out: Any, grad: Any, x: Any, size: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int
+    function: Any,
+    out: Any,
+    grad: Any,
+    x: Any,
+    size: Ints,
+    stride: Ints,
+    padding: Ints,
+    dilation: Ints,
+    groups: int,
 ) -> Any:
     (shape, dtype), n, ops = out[0], len(stride), mindspore().ops
     places = windows(x.shape[2:], shape[2:], stride, padding, dilation, grad.shape[2:])
@@ -171,7 +199,9 @@ def adaptive_avg_pool(function: Any, out: Any, x: Any, output_size: Ints) -> Any
 
 
 @adapter()
-def adaptive_avg_pool_backward(function: Any, out: Any, grad: Any, input_size: Ints, output_size: Ints) -> Any:
+def adaptive_avg_pool_backward(
+    function: Any, out: Any, grad: Any, input_size: Ints, output_size: Ints
+) -> Any:
     (shape, dtype), n = out[0], len(output_size)
     places, counts = adaptive(tuple(shape[-n:]), tuple(output_size))
     each = Value(flattened(work(grad), n)) / Value(mindspore().Tensor.from_numpy(counts))
@@ -186,7 +216,13 @@ def _spread(each: Any, places: np.ndarray, n: int, shape: Ints, dtype: Any) -> A
 
 
 def _divisors(
-    sizes: Ints, kernel: Ints, stride: Ints, padding: Ints, counts: Ints, with_padding: bool, override: int | None
+    sizes: Ints,
+    kernel: Ints,
+    stride: Ints,
+    padding: Ints,
+    counts: Ints,
+    with_padding: bool,
+    override: int | None,
 ) -> np.ndarray:
     """What each window's sum is divided by."""
     if override is not None:
@@ -201,7 +237,14 @@ def _divisors(
 
 @adapter()
 def avg_pool(
-    function: Any, out: Any, x: Any, kernel: Ints, stride: Ints, padding: Ints, ceil: bool, with_padding: bool,
+    function: Any,
+    out: Any,
+    x: Any,
+    kernel: Ints,
+    stride: Ints,
+    padding: Ints,
+    ceil: bool,
+    with_padding: bool,
     override: int | None = None,
 ) -> Any:
     (shape, dtype), n = out[0], len(kernel)
@@ -214,8 +257,16 @@ def avg_pool(
 
 @adapter()
 def avg_pool_backward(
-    function: Any, out: Any, grad: Any, size: Ints, kernel: Ints, stride: Ints, padding: Ints, ceil: bool,
-    with_padding: bool, override: int | None = None,
+    function: Any,
+    out: Any,
+    grad: Any,
+    size: Ints,
+    kernel: Ints,
+    stride: Ints,
+    padding: Ints,
+    ceil: bool,
+    with_padding: bool,
+    override: int | None = None,
 ) -> Any:
     (shape, dtype), n = out[0], len(kernel)
     sizes, counts = shape[-n:], grad.shape[-n:]
@@ -226,7 +277,9 @@ def avg_pool_backward(
 
 
 @adapter()
-def max_pool_backward(function: Any, out: Any, grad: Any, indices: Any, input_size: Ints, pooled: Ints) -> Any:
+def max_pool_backward(
+    function: Any, out: Any, grad: Any, indices: Any, input_size: Ints, pooled: Ints
+) -> Any:
     """Each gradient to the place that its window's greatest element had."""
     (shape, dtype), n = out[0], len(pooled)
     lines, places = flattened(work(grad), n), flattened(indices, n)

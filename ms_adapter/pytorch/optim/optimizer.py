@@ -239,7 +239,8 @@ class Optimizer:
         return [p for group in self.param_groups for p in group["params"]]
 
     def __call__(self, grads):
-        """One step by these gradients, one for each of :attr:`parameters`, as MindSpore's optimizers take them.
+        """One step by these gradients, one for each of :attr:`parameters`, as MindSpore's optimizers take
+        them.
 
         >>> import ms_adapter.pytorch as torch
         >>> w = torch.nn.Parameter(torch.ones(2))

@@ -37,7 +37,9 @@ class _ByBprop(torch.autograd.Function):
         outs = tuple(saved[len(saved) - ctx.n_outs :])
         tensors = iter(saved)
         inputs = [next(tensors) if x is None else x for x in ctx.plain]
-        given = ctx.module.bprop(*inputs, outs if ctx.several else outs[0], douts if ctx.several else douts[0])
+        given = ctx.module.bprop(
+            *inputs, outs if ctx.several else outs[0], douts if ctx.several else douts[0]
+        )
         given = given if isinstance(given, (tuple, list)) else (given,)
         if len(given) != len(inputs):
             raise RuntimeError(

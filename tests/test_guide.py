@@ -1,0 +1,129 @@
+"""Scripts in the way of MSAdapter's guide, on the built-in engine: `import ms_adapter.mindspore as ms`."""
+
+import numpy as np
+import pytest
+
+import ms_adapter.mindspore as ms
+import ms_adapter.pytorch as torch
+from ms_adapter.mindspore import train as ms_train
+from ms_adapter.pytorch import nn
+from ms_adapter.pytorch.utils.data import DataLoader, TensorDataset
+
+STEPS = 6
+
+
+def setting():
+    """A net, its data and an optimizer, the same every time."""
+    torch.manual_seed(0)
+    net = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 3))
+    data = TensorDataset(torch.randn(24, 4), torch.randint(0, 3, (24,)))
+    return net, DataLoader(data, batch_size=4), torch.optim.SGD(net.parameters(), lr=0.1, momentum=0.9)
+
+
+@pytest.fixture
+def pytorch_way():
+    """The losses of the same loop as PyTorch writes it."""
+    net, loader, optimizer = setting()
+    losses = []
+    for x, y in loader:
+        optimizer.zero_grad()
+        loss = nn.functional.cross_entropy(net(x), y)
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    assert len(losses) == STEPS
+    return losses
+
+
+@pytest.mark.parametrize("home", (ms, ms.ops))
+def test_value_and_grad_loop(pytorch_way, home):
+    net, loader, optimizer = setting()
+    criterion = nn.CrossEntropyLoss()
+
+    def forward_fn(data, label):
+        logits = net(data)
+        return criterion(logits, label), logits
+
+    step = home.value_and_grad(forward_fn, None, optimizer.parameters, has_aux=True)
+    losses = []
+    for x, y in loader:
+        (loss, logits), grads = step(x, y)
+        optimizer(grads)
+        assert logits.shape == (4, 3)
+        losses.append(float(loss.asnumpy()))
+    assert losses == pytorch_way
+
+
+def test_train_one_step_cell(pytorch_way):
+    net, loader, optimizer = setting()
+    cell = ms.nn.TrainOneStepCell(ms.nn.WithLossCell(net, nn.CrossEntropyLoss()), optimizer)
+    assert [cell(x, y).item() for x, y in loader] == pytorch_way
+
+
+@pytest.mark.parametrize("sink", (False, True))
+def test_model_train(pytorch_way, sink, capsys):
+    net, loader, optimizer = setting()
+    seen = []
+
+    class Watch(ms_train.Callback):
+        def step_end(self, run_context):
+            seen.append(run_context.original_args().net_outputs.item())
+
+    model = ms.Model(net, nn.CrossEntropyLoss(), optimizer, metrics={"accuracy"})
+    model.train(1, loader, callbacks=[Watch(), ms.LossMonitor(3), ms.TimeMonitor()], dataset_sink_mode=sink)
+    assert seen == pytorch_way
+    said = capsys.readouterr().out
+    assert f"epoch: 1 step: 3, loss is {pytorch_way[2]}" in said and "Train epoch time" in said
+    found = model.eval(loader)
+    assert 0 <= found["accuracy"] <= 1 and found["loss"] < pytorch_way[0]
+    assert model.predict(torch.ones(1, 4)).shape == (1, 3)
+
+
+def test_data_sink(pytorch_way):
+    net, loader, optimizer = setting()
+    cell = ms.nn.TrainOneStepCell(ms.nn.WithLossCell(net, nn.CrossEntropyLoss()), optimizer)
+    sunk = ms.data_sink(cell, loader, sink_size=2)
+    assert [sunk().item() for _ in range(3)] == pytorch_way[1::2]
+
+
+def test_bprop_is_the_backward():
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.phase = "mine"
+
+        def forward(self, x, y):
+            return x * y
+
+        def bprop(self, x, y, out, dout):
+            return dout * 10, out + y
+
+    x, y = torch.tensor([2.0], requires_grad=True), torch.tensor([3.0], requires_grad=True)
+    net = Net()
+    net(x, y).sum().backward()
+    assert net.phase == "mine"
+    np.testing.assert_array_equal((x.grad.asnumpy(), y.grad.asnumpy()), ([10.0], [9.0]))
+
+
+def test_grad_of_inputs_and_weights():
+    w = nn.Parameter(torch.tensor(3.0))
+    found = ms.grad(lambda x: x * x * w, 0, [w])(torch.tensor(2.0))
+    assert float(found[0]) == 12.0 and float(found[1][0]) == 4.0
+    with pytest.raises(ValueError, match="cannot both be None"):
+        ms.grad(lambda x: x, None)(w)
+    with pytest.raises(TypeError, match="grad_position 1"):
+        ms.grad(lambda x: x, 1)(torch.ones(1))
+
+
+def test_context():
+    ms.set_context(mode=ms.PYNATIVE_MODE, device_target="CPU")
+    with pytest.raises(NotImplementedError, match="device_target='Ascend'"):
+        ms.set_context(device_target="Ascend")
+    with pytest.raises(ValueError, match="GRAPH_MODE"):
+        ms.set_context(mode=7)
+
+
+def test_the_wrong_number_of_gradients():
+    _, _, optimizer = setting()
+    with pytest.raises(ValueError, match="1 gradients were given for 4 parameters"):
+        optimizer([torch.ones(1)])
