@@ -35,21 +35,21 @@ struct Candidate {
 // What a row does on the device, asked from Python at its first call.
 struct Plan {
   bool storage = false;  // moves or makes bytes only: done in the shared memory
-  uint32_t fenced = 0;   // bits of dtypes that are kept from the callables
+  uint64_t fenced = 0;   // bits of dtypes that are kept from the callables
   bool fenced_empty = false, fenced_scalars = false;
   bool careful = false;  // not `direct` where an operand has what is_odd says
   std::vector<Candidate> candidates;
-  std::set<std::pair<size_t, uint32_t>> refused;  // (candidate, dtypes) that raised TypeError
+  std::set<std::pair<size_t, uint64_t>> refused;  // (candidate, dtypes) that raised TypeError
   uint64_t fallbacks = 0;
 };
 
-constexpr uint32_t bit(DType t) { return 1u << static_cast<int>(t); }
+constexpr uint64_t bit(DType t) { return uint64_t{1} << static_cast<int>(t); }
 
 // What the callables see of one call.
 struct Operands {
   std::vector<PyObject*> objects;  // owned; the row's parameters in order
   std::vector<Tensor> tensors;
-  uint32_t dtypes = 0;
+  uint64_t dtypes = 0;
   int n_given = 0;
   bool numbers = false, any_empty = false, any_scalar = false;
 
@@ -61,7 +61,7 @@ struct Operands {
   }
   // Nothing but tensors, of the result's dtype or, for a result of bools, of one dtype.
   bool uniform(DType result) const {
-    constexpr uint32_t halves = bit(DType::F16) | bit(DType::BF16);
+    constexpr uint64_t halves = bit(DType::F16) | bit(DType::BF16);
     return !numbers && !(dtypes & halves) && n_given == static_cast<int>(tensors.size()) &&
            (dtypes == bit(result) || (result == DType::Bool && (dtypes & (dtypes - 1)) == 0));
   }

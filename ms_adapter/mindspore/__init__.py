@@ -3,7 +3,8 @@
     import ms_adapter.mindspore as ms
 
 gives `ms.value_and_grad`, `ms.grad`, `ms.ops`, `ms.nn`, `ms.Model`, `ms.set_context` and the like: with
-MindSpore they take its objects as well as ours, without it they run on the built-in engine (docs/mindspore.md).
+MindSpore they take its objects as well as ours, without it they run on the built-in engine
+(docs/mindspore.md).
 """
 
 from __future__ import annotations

@@ -16,13 +16,8 @@ from typing import Any
 from ._package import installed, mindspore
 
 _originals: dict[tuple[str, str], Any] = {}
-_PLACES = {
-    "value_and_grad": ("", "ops"),
-    "grad": ("", "ops"),
-    "WithLossCell": ("nn",),
-    "TrainOneStepCell": ("nn",),
-    "Model": ("", "train"),
-}
+_PLACES = {"value_and_grad": ("", "ops"), "grad": ("", "ops")}
+_CLASSES = {"WithLossCell": "nn", "TrainOneStepCell": "nn", "Model": ""}
 
 
 def of_package(space: str, name: str) -> Any:
@@ -56,10 +51,10 @@ def is_ours(value: Any) -> bool:
 
 def _original(name: str) -> Any:
     """MindSpore's own callable."""
-    for space in _PLACES[name]:
+    for space in _PLACES.get(name, ("",)):
         if (space, name) in _originals:
             return _originals[space, name]
-    return of_package(_PLACES[name][0], name)
+    return of_package(_CLASSES.get(name, ""), name)
 
 
 def _differentiating(name: str) -> Callable[..., Any]:
@@ -97,43 +92,48 @@ value_and_grad = _differentiating("value_and_grad")
 grad = _differentiating("grad")
 
 
-class _Either(type):
-    """A class of ours or MindSpore's by what it is made with; `isinstance` knows both."""
+def entry(name: str) -> Any:
+    """WithLossCell, TrainOneStepCell or Model: MindSpore's own class, which makes ours of ours; else ours."""
+    from . import training
 
-    def __call__(cls, network: Any, *args: Any, **kwargs: Any) -> Any:
-        from . import training
-
-        given = [network, *args, *kwargs.values()]
-        if is_ours(given) or not installed():
-            return getattr(training, cls.__name__)(network, *args, **kwargs)
-        return _original(cls.__name__)(network, *args, **kwargs)
-
-    def __instancecheck__(cls, value: Any) -> bool:
-        from . import training
-
-        both = [getattr(training, cls.__name__)] + ([_original(cls.__name__)] if installed() else [])
-        return isinstance(value, tuple(both))
+    if not installed():
+        return getattr(training, name)
+    install()
+    return _original(name)
 
 
-class WithLossCell(metaclass=_Either):
-    """`loss_fn(backbone(data), label)`: `WithLossCell(backbone, loss_fn)`."""
+def _take_ours(original: Any) -> None:
+    """Lets a class of MindSpore make an object of ours where it is given modules of ours."""
+    made = original.__new__
 
+    def __new__(cls: Any, *args: Any, **kwargs: Any) -> Any:
+        if cls is original and is_ours([*args, *kwargs.values()]):
+            from . import training
 
-class TrainOneStepCell(metaclass=_Either):
-    """One step of training: `TrainOneStepCell(network, optimizer, sens=1.0)`."""
+            return getattr(training, original.__name__)(*args, **kwargs)
+        return made(cls) if made is object.__new__ else made(cls, *args, **kwargs)
 
-
-class Model(metaclass=_Either):
-    """Training and evaluation: `Model(network, loss_fn, optimizer, metrics)`."""
+    original.__new__ = __new__
 
 
 def install() -> None:
-    """Puts the entry points into MindSpore's modules; again is nothing."""
+    """Makes MindSpore's own entry points take our objects; again is nothing."""
     mindspore()
-    for name, spaces in _PLACES.items():
-        for space in spaces:
+    for name in _CLASSES:
+        if ("", name) not in _originals:
+            original = of_package(_CLASSES[name], name)
+            _originals["", name] = original
+            _take_ours(original)
+    for name in ("value_and_grad", "grad"):
+        for space in _PLACES[name]:
             module = importlib.import_module(f"mindspore.{space}".rstrip("."))
             mine = globals()[name]
             if getattr(module, name) is not mine:
                 _originals[space, name] = getattr(module, name)
                 setattr(module, name, mine)
+
+
+def __getattr__(name: str) -> Any:
+    if name in _CLASSES:
+        return entry(name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

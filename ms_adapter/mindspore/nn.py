@@ -1,12 +1,11 @@
-"""`ms.nn`: the training cells for our modules or MindSpore's; everything else is MindSpore's, where it is
-installed."""
+"""`ms.nn`: the training cells for our modules or MindSpore's; else MindSpore's, where it is installed."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from .bridge import of_package
+from .bridge import entry, of_package
 
 
 def __getattr__(name: str) -> Any:
-    return of_package("nn", name)
+    return entry(name) if name in ("WithLossCell", "TrainOneStepCell") else of_package("nn", name)

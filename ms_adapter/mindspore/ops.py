@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from .bridge import of_package
+from .bridge import grad, of_package, value_and_grad
+
+__all__ = ["grad", "value_and_grad"]
 
 
 def __getattr__(name: str) -> Any:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from .bridge import of_package
+from .bridge import entry, of_package
+from .training import Callback, LossMonitor, RunContext, TimeMonitor
+
+__all__ = ["Callback", "LossMonitor", "RunContext", "TimeMonitor"]
 
 
 def __getattr__(name: str) -> Any:
-    return of_package("train", name)
+    return entry(name) if name == "Model" else of_package("train", name)

@@ -1,0 +1,68 @@
+"""MindSpore's own entry points take our modules, and MindSpore's as before."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import ms_adapter.pytorch as torch  # before mindspore, which leaves no static TLS for libraries after it
+from ms_adapter.pytorch import nn
+
+ms = pytest.importorskip("mindspore", reason="needs MindSpore: make test-mindspore")
+
+from ms_adapter.mindspore import bridge  # noqa: E402
+
+bridge.install()
+
+
+def setting():
+    torch.manual_seed(0)
+    net = nn.Linear(4, 3)
+    data = [(torch.randn(4, 4), torch.randint(0, 3, (4,))) for _ in range(4)]
+    return net, data, torch.optim.SGD(net.parameters(), lr=0.1)
+
+
+def by_value_and_grad(net, data, optimizer):
+    step = ms.ops.value_and_grad(
+        lambda x, y: (nn.functional.cross_entropy(net(x), y), 1), None, optimizer.parameters, has_aux=True
+    )
+    for x, y in data:
+        (loss, _), grads = step(x, y)
+        optimizer(grads)
+        yield loss.item()
+
+
+def by_cells(net, data, optimizer):
+    cell = ms.nn.TrainOneStepCell(ms.nn.WithLossCell(net, nn.CrossEntropyLoss()), optimizer)
+    return (cell(x, y).item() for x, y in data)
+
+
+def by_model(net, data, optimizer):
+    losses = []
+
+    class Watch(ms.train.Callback):
+        def on_train_step_end(self, run_context):
+            losses.append(run_context.original_args().net_outputs.item())
+
+    ms.Model(net, nn.CrossEntropyLoss(), optimizer).train(
+        1, data, callbacks=[Watch()], dataset_sink_mode=False
+    )
+    return losses
+
+
+def test_three_ways_one_result():
+    first = list(by_value_and_grad(*setting()))
+    assert len(set(first)) == 4
+    assert list(by_cells(*setting())) == first == by_model(*setting())
+
+
+def test_mindspores_own_go_on_as_before():
+    value, slope = ms.value_and_grad(lambda x: x * x)(ms.Tensor(3.0))
+    assert (value.asnumpy(), slope.asnumpy()) == (9.0, 6.0)
+    cell = ms.nn.Dense(2, 1)
+    step = ms.nn.TrainOneStepCell(
+        ms.nn.WithLossCell(cell, ms.nn.MSELoss()), ms.nn.SGD(cell.trainable_params(), learning_rate=0.1)
+    )
+    before = cell.weight.asnumpy().copy()
+    step(ms.Tensor(np.ones((2, 2), np.float32)), ms.Tensor(np.zeros((2, 1), np.float32)))
+    assert isinstance(step, ms.nn.Cell) and (cell.weight.asnumpy() != before).any()
