@@ -122,21 +122,19 @@ class TimeMonitor(Callback):
         print(f"Train epoch time: {spent_ms:.3f} ms, per step time: {spent_ms / steps:.3f} ms", flush=True)
 
 
-_HOOKS = ("begin", "epoch_begin", "epoch_end", "step_begin", "step_end", "end")
-
-
 def _tell(callbacks: Iterable[Any], hook: str, context: Any) -> None:
-    """Calls the hook by either of its names: MindSpore calls it `on_train_epoch_end` too."""
+    """Calls the hook by either of its names: MindSpore says `on_train_epoch_end` too."""
     for callback in callbacks:
-        for name in (hook, f"on_train_{hook}"):
-            if (method := getattr(callback, name, None)) is not None and not _inherited(callback, name):
-                method(context)
-                break
+        newer = f"on_train_{hook}"
+        name = newer if _is_own(callback, newer) else hook
+        if hasattr(callback, name):
+            getattr(callback, name)(context)
 
 
-def _inherited(callback: Any, name: str) -> bool:
-    """Whether the method is MindSpore's empty one."""
-    return name.startswith("on_") and name not in vars(type(callback))
+def _is_own(callback: Any, name: str) -> bool:
+    """Whether the user wrote the method: MindSpore's base class has empty ones."""
+    home = next((c for c in type(callback).__mro__ if name in vars(c)), None)
+    return home is not None and not home.__module__.startswith("mindspore.")
 
 
 class _Owner(SimpleNamespace):
