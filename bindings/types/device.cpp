@@ -46,8 +46,26 @@ Device with_index(Device d, PyObject* index) {
 // "cuda" is one device here, whatever the index.
 bool names_stand_in(PyObject* kind) {
   if (!PyUnicode_Check(kind)) return false;
-  Device d = meant_device(PyUnicode_AsUTF8(kind));
+  Device d = meant_device_of_any_machine(PyUnicode_AsUTF8(kind));
   return device_name(d.kind) != PyUnicode_AsUTF8(kind);
+}
+
+// As to_device, for devices of other machines, too.
+bool to_any_device(PyObject* o, Device& out) {
+  if (is_device(o)) {
+    out = device_value(o);
+  } else if (PyUnicode_Check(o)) {
+    Py_ssize_t n;
+    const char* text = PyUnicode_AsUTF8AndSize(o, &n);
+    if (!text) throw PythonError();
+    out = meant_device_of_any_machine({text, static_cast<size_t>(n)});
+  } else if (PyLong_Check(o) && !PyBool_Check(o)) {
+    with_index({}, o);
+    out = stand_in();  // a bare index names an accelerator, as in PyTorch
+  } else {
+    return false;
+  }
+  return true;
 }
 
 PyObject* construct(PyTypeObject*, PyObject* args, PyObject* kwargs) {
@@ -58,7 +76,7 @@ PyObject* construct(PyTypeObject*, PyObject* args, PyObject* kwargs) {
                                      &index))
       return nullptr;
     Device d;
-    MSA_REQUIRE(to_device(kind, d), Type,
+    MSA_REQUIRE(to_any_device(kind, d), Type,
                 "device: type must be a string, an index or a torch.device, not ",
                 Py_TYPE(kind)->tp_name);
     if (index && index != Py_None) {
@@ -78,6 +96,7 @@ PyObject* reduce(PyObject* self, PyObject*) {
 
 PyObject* enter(PyObject* self, PyObject*) {
   return guarded([&] {
+    require_here(device_value(self));
     entered.push_back(default_device());
     set_default_device(device_value(self));
     return Py_NewRef(self);
@@ -139,19 +158,8 @@ PyObject* device_object(Device d) {
 }
 
 bool to_device(PyObject* o, Device& out) {
-  if (is_device(o)) {
-    out = device_value(o);
-  } else if (PyUnicode_Check(o)) {
-    Py_ssize_t n;
-    const char* text = PyUnicode_AsUTF8AndSize(o, &n);
-    if (!text) throw PythonError();
-    out = meant_device({text, static_cast<size_t>(n)});
-  } else if (PyLong_Check(o) && !PyBool_Check(o)) {
-    with_index({}, o);
-    out = stand_in();  // a bare index names an accelerator, as in PyTorch
-  } else {
-    return false;
-  }
+  if (!to_any_device(o, out)) return false;
+  require_here(out);
   return true;
 }
 

@@ -32,8 +32,14 @@ Device stand_in() {
 }
 
 Device meant_device(std::string_view text) {
+  Device device = meant_device_of_any_machine(text);
+  require_here(device);
+  return device;
+}
+
+Device meant_device_of_any_machine(std::string_view text) {
   size_t colon = text.find(':');
-  if (!is_absent_accelerator(text.substr(0, colon))) return parse_device(text);
+  if (!is_absent_accelerator(text.substr(0, colon))) return parse_device_of_any_machine(text);
   if (colon != std::string_view::npos)  // raises for what is no index
     parse_device(std::string("cpu").append(text.substr(colon)));
   return stand_in();

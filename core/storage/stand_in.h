@@ -16,6 +16,13 @@ void set_device_present(DeviceKind kind, bool present);
 // and a warning says so once where that is `cpu`.
 Device meant_device(std::string_view text);
 
+// The same for torch.device, which may also name a device that only other machines have ("mps"), to
+// compare with: nothing can be put there.
+Device meant_device_of_any_machine(std::string_view text);
+Device parse_device_of_any_machine(std::string_view text);
+bool is_elsewhere(Device device);
+void require_here(Device device);
+
 // The stand-in for an accelerator given as "cuda", or by its bare index.
 Device stand_in();
 

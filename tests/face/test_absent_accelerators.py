@@ -56,3 +56,29 @@ def test_stream_of_the_cpu(both):
         assert stream.record_event().query()
     with pytest.raises(RuntimeError, match="meta"):
         face.Stream("meta")
+
+
+@pytest.mark.parametrize("name", ["mps", "xpu:1", "xla", "hpu", "mtia", "privateuseone:2"])
+def test_devices_of_other_machines_are_names(both, name):
+    def scenario(t):
+        device = t.device(name)
+        again = t.device(device.type, device.index) if device.index is not None else t.device(device.type)
+        return repr(device), str(device), device == again, device == t.device("cpu"), len({device, again})
+
+    both(scenario)
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda: face.ones(2, device="mps"),
+        lambda: face.ones(2, device=face.device("mps")),
+        lambda: face.ones(2).to("xpu:0"),
+        lambda: face.set_default_device("hpu"),
+        lambda: face.device("mps").__enter__(),
+        lambda: face.Generator("xpu"),
+    ],
+)
+def test_nothing_can_be_put_there(use):
+    with pytest.raises(RuntimeError, match="is not on this machine: take one of cpu"):
+        use()
