@@ -33,6 +33,7 @@ COMMANDS = {
     "dump": Command("ms_adapter.tools.dumping.command", "TOOL.main", "run a script and write its tensors"),
     "doctor": Command("ms_adapter.tools.doctor", "TOOL.main", "check the installation, and say what to do"),
     "convert": Command("ms_adapter.tools.converting.command", "TOOL.main", "rewrite a program's imports"),
+    "lsp": Command("ms_adapter.tools.editor.command", "TOOL.main", "serve the scan to editors"),
     "completion": Command("ms_adapter.tools.completion", "TOOL.main", "print a shell's completion script"),
 }
 

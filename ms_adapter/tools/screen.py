@@ -95,7 +95,7 @@ class Screen:
 
     def close(self) -> None:
         """Bring what was shown to the reader."""
-        if not self.as_json:
+        if not self.as_json and not sys.stdout.closed:  # a server's protocol closes it
             sys.stdout.flush()
 
 

@@ -102,7 +102,11 @@ def scan(paths: list[str]) -> Findings:
     for root in roots:
         if not root.exists():
             raise FileNotFoundError(f"scan: {root} does not exist")
-    sources = [read(p) for p in files(roots)]
+    return scan_sources(roots, [read(p) for p in files(roots)])
+
+
+def scan_sources(roots: list[Path], sources: list[Source]) -> Findings:
+    """Scan what has been read."""
     uses = Program(Project(roots, sources), sources).uses()
     found = [file_findings(s, uses.get(str(s.path), [])) for s in sources]
     return Findings(found, sum(len(s.lines) for s in sources))

@@ -62,12 +62,26 @@ def read(path: Path) -> Source:
         text, cells = notebook(data) if path.suffix == ".ipynb" else (decoded(data), None)
     except (OSError, UnicodeError, SyntaxError, ValueError, KeyError, TypeError) as err:
         return Source(path, [], None, f"cannot be read: {err}")
+    return from_text(path, text, cells)
+
+
+def from_text(path: Path, text: str, cells: list[tuple[int, int]] | None = None) -> Source:
+    """The same of a text that is at hand, as in an editor."""
     lines = text.splitlines()
     try:
         return Source(path, lines, parse(text), cells=cells)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as err:
         where = f" at line {err.lineno}" if isinstance(err, SyntaxError) and err.lineno else ""
         return Source(path, lines, None, f"cannot be parsed{where}: {getattr(err, 'msg', err)}", cells)
+
+
+def siblings(path: Path, most: int = 200) -> list[Source]:
+    """The other modules of the package or folder that a file is in: what it is likely to import."""
+    folder = path.parent
+    while (folder / "__init__.py").exists():
+        folder = folder.parent
+    near = [p for p in files([folder]) if p.suffix == ".py" and p.resolve() != path.resolve()]
+    return [read(p) for p in near[:most]]
 
 
 def decoded(data: bytes) -> str:

@@ -1,0 +1,1 @@
+"""ms-adapter lsp: the scan in an editor, over the Language Server Protocol."""
