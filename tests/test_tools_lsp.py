@@ -93,4 +93,4 @@ def test_the_extensions_own_protocol(tmp_path: Path) -> None:
     given = [str(protocol), sys.executable, (tmp_path / "main.py").as_uri(), TEXT]
     command = ["node", str(tmp_path / "client.js"), *given]
     ran = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
-    assert ran.stdout.splitlines() == ["textDocument/publishDiagnostics unsure,missing", "end "]
+    assert ran.stdout.splitlines() == ["textDocument/publishDiagnostics unsure,unsure,missing", "end "]
