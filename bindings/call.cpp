@@ -99,7 +99,10 @@ PyObject* call_method(const Binding& binding, PyObject* self, PyObject* const* a
 }
 
 PyObject* call_operator(const Binding& binding, PyObject* self, PyObject* other) {
-  return call_binding(binding, {self, &other, 1, nullptr}, NoMatch::NotImplemented);
+  PyObject* made = call_binding(binding, {self, &other, 1, nullptr}, NoMatch::NotImplemented);
+  if (made || !PyErr_ExceptionMatches(PyExc_TypeError)) return made;
+  PyErr_Clear();  // as where no class implements it: Python asks the other operand, then refuses
+  return Py_NewRef(Py_NotImplemented);
 }
 
 const Binding* find_method(const char* name) {

@@ -189,3 +189,21 @@ def test_shares_are_those_of_pytorch() -> None:
             module.manual_seed(3)
             drawn.append(module._sample_dirichlet(module.tensor(concentrations)).tolist())
         assert drawn[0] == drawn[1]
+
+
+def test_operators_that_classes_decline_are_pythons_to_refuse() -> None:
+    class Declines(torch.Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):  # type: ignore[no-untyped-def]
+            return NotImplemented
+
+    with pytest.raises(TypeError, match="unsupported operand type"):
+        torch.ones(2).as_subclass(Declines) + torch.ones(2)
+
+
+def test_what_is_empty_may_be_expanded_and_written_to() -> None:
+    empty = torch.zeros(3, 0, 1).expand(3, 0, 4)
+    empty += 1
+    empty.clamp_(min=0)
+    with pytest.raises(RuntimeError, match="more than one element"):
+        torch.zeros(3, 1).expand(3, 4).add_(1)
