@@ -183,9 +183,11 @@ class Walk:
         return self._named(r, o, "gradients", "the gradient of")
 
     def _note_asked(self, r: Event, o: Event, settings: Iterable[tuple[dict, dict]]) -> None:
-        """Remember that the same module, operator or optimizer is set differently."""
+        """Remember that the same module, operator or optimizer is set differently, as far as names tell."""
         if self.asked is None and any(
-            _is_other(theirs[k], ours[k]) for theirs, ours in settings for k in theirs.keys() & ours.keys()
+            k and _is_other(theirs[k], ours[k])
+            for theirs, ours in settings
+            for k in theirs.keys() & ours.keys()
         ):
             self.asked = (r, o)
 
