@@ -5,9 +5,11 @@
 
 #include "bindings/convert.h"
 #include "bindings/native_function.h"
+#include "bindings/old_forms.h"
 #include "bindings/tensor/tensor.h"
 #include "bindings/torch_function.h"
 #include "bindings/types/types.h"
+#include "core/base/warn.h"
 
 namespace msa::py {
 
@@ -31,6 +33,21 @@ PyObject* run(Call& call) {
 
 enum class NoMatch { Raise, NotImplemented };
 
+PyObject* call_binding(const Binding& binding, const Arguments& given, NoMatch no_match);
+
+// What no overload takes: an old form of the call, or an error.
+[[gnu::cold, gnu::noinline]] PyObject* call_unmatched(const Binding& binding,
+                                                      const Arguments& given) {
+  OldForm old;
+  if (!old.rewrite(binding, given)) raise_no_match(binding, given);
+  static bool said = false;
+  if (!std::exchange(said, true))
+    warn("This overload of ", binding.name,
+         " is deprecated: give its factors as keywords, behind "
+         "the tensors.");
+  return call_binding(binding, old.arguments, NoMatch::Raise);
+}
+
 PyObject* call_binding(const Binding& binding, const Arguments& given, NoMatch no_match) {
   return guarded([&]() -> PyObject* {
     if (modes_active())
@@ -42,7 +59,7 @@ PyObject* call_binding(const Binding& binding, const Arguments& given, NoMatch n
       return dispatch_torch_function(callable_of(binding, given.self != nullptr).get(), given);
     }
     if (no_match == NoMatch::NotImplemented) return Py_NewRef(Py_NotImplemented);
-    raise_no_match(binding, given);
+    return call_unmatched(binding, given);
   });
 }
 

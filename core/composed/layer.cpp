@@ -41,6 +41,9 @@ void require_image(const char* op, const Tensor& input, int64_t factor) {
 
 }  // namespace
 
+// A tensor of its own over the same elements: the row's gradient goes to it.
+Tensor _tied(const Tensor& input, const Tensor&) { return alias(input, input.layout()); }
+
 Tensor prelu(const Tensor& input, const Tensor& weight) {
   MSA_REQUIRE(input.dtype() == weight.dtype(), Runtime, "prelu: Type promoting not supported. Got ",
               input.dtype(), " and ", weight.dtype(), ".");

@@ -116,6 +116,14 @@ std::vector<T> antialias_matrix(int64_t in, int64_t out, T step, bool cubic) {
   return matrix;
 }
 
+// Channels stay innermost where the input has them so.
+Tensor in_format_of(const Tensor& input, const Tensor& out) {
+  const MemoryFormat last =
+      input.dim() == 5 ? MemoryFormat::ChannelsLast3d : MemoryFormat::ChannelsLast;
+  const bool kept = input.dim() < 4 || input.is_contiguous() || !input.is_contiguous(last);
+  return kept ? out : ops::contiguous(out, last);
+}
+
 // body<T>() with the type that indices and weights are computed in.
 template <class F>
 Tensor in_table_type(const Tensor& input, F&& body) {
@@ -139,7 +147,7 @@ Tensor _resize_nearest(const Tensor& input, const Dims& output_size, const OptFl
     }
     out = ops::index_select(out, dim, table(from, input.device()));
   }
-  return out;
+  return in_format_of(input, out);
 }
 
 // Half types mix in float and round once. Their weights are rounded first, except those of images
@@ -160,7 +168,7 @@ Tensor _resize_smooth(const Tensor& input, const Dims& output_size, const OptFlo
       if (in != n || step != 1)
         out = mixed(out, dim, Taps<T>(in, n, step, align_corners, cubic, stored));
     }
-    return narrowed(out, input.dtype());
+    return in_format_of(input, narrowed(out, input.dtype()));
   });
 }
 
@@ -179,7 +187,7 @@ Tensor _resize_antialias(const Tensor& input, const Dims& output_size, const Opt
           ops::view(table(antialias_matrix(in, n, step, cubic), input.device()), {in, n});
       out = ops::transpose(ops::matmul(ops::transpose(out, dim, -1), matrix), dim, -1);
     }
-    return ops::contiguous(out);
+    return in_format_of(input, ops::contiguous(out));
   });
 }
 

@@ -49,7 +49,13 @@ DType result_dtype(DTypeRule rule, DType computed) {
     MSA_REQUIRE(!(op.refuses & kRefusesComplex) || !is_complex(t->dtype()), Runtime, op.name,
                 ": not for complex tensors (", t->dtype(), "); take .real, .imag or .abs() first");
   }
-  if (!(op.refuses & kRefusesNegative) || !inputs[1]->impl()->wrapped_number) return;
+  if (!(op.refuses & kRefusesNegative)) return;
+  if (!inputs[1]->impl()->wrapped_number) {
+    // A power of bools is one of a number of theirs: then it is the tensor itself, or ones.
+    const bool bools = inputs[0]->dtype() == DType::Bool && inputs[1]->dtype() == DType::Bool;
+    if (bools) refuse_dtype(op.name, DType::Bool);
+    return;
+  }
   // A tensor's elements are not looked at: only a number is known without reading memory.
   if (!is_integral(inputs[0]->dtype()) || !is_integral(inputs[1]->dtype())) return;
   const Scalar number = load_scalar(inputs[1]->dtype(), inputs[1]->data());

@@ -16,9 +16,7 @@ OutSpec indices_like(const OutSpec& values) { return {values.sizes, DType::I64, 
 
 OutSpec scan(const Tensor& input, int64_t dim, OptDType dtype) {
   wrap_dim(dim, input.dim());
-  OutSpec out = like(input);
-  out.dtype = dtype.value_or(is_integral(input.dtype()) ? DType::I64 : input.dtype());
-  return out;
+  return {input.sizes(), dtype.value_or(is_integral(input.dtype()) ? DType::I64 : input.dtype())};
 }
 
 std::array<OutSpec, 2> scan_with_index(const Tensor& input, int64_t dim) {
@@ -64,7 +62,7 @@ OutSpec flip(const Tensor& input, const Dims& dims) {
 OutSpec triangle(const Tensor& input, int64_t) {
   MSA_REQUIRE(input.dim() >= 2, Runtime,
               "tril, triu: input tensor must have at least 2 dimensions, got ", input);
-  return like(input);
+  return {input.sizes(), input.dtype()};
 }
 
 }  // namespace msa::rules

@@ -28,7 +28,7 @@ OutSpec logcumsumexp(const Tensor& input, int64_t dim) {
   wrap_dim(dim, input.dim());
   MSA_REQUIRE(is_inexact(input.dtype()), NotImplemented, "logcumsumexp: not implemented for ",
               input.dtype(), "; convert with .float() first");
-  return {input.sizes(), input.dtype(), preserved_strides(input.sizes(), input.strides())};
+  return {input.sizes(), input.dtype()};
 }
 
 OutSpec scatter_fold(const Tensor& input, int64_t dim, const Tensor& index, const Tensor& src,

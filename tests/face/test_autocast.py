@@ -15,8 +15,6 @@ from conformance.ops import exists, full_name, pick
 # Where the dtypes differ, and why.
 KNOWN = {
     "block_diag": "a mixture of two half types, which is joined by cat here",
-    "chalf": "complex32 is not supported",
-    "complex": "complex32 is not supported",
     "svd_lowrank": "PyTorch's own gradient fails",
     "pca_lowrank": "PyTorch's own gradient fails",
     "inner": "of scalars: a product here, a multiplication there",

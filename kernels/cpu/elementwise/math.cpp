@@ -217,6 +217,8 @@ inline T complex_power(T base, T exponent) {
 constexpr auto make_general_pow = []<class T>(const Scalar*) {
   if constexpr (kIsComplex<T>) {
     return [](T a, T b) -> T { return complex_power(a, b); };
+  } else if constexpr (std::is_same_v<T, bool>) {
+    return [](bool a, bool b) -> bool { return a || !b; };
   } else if constexpr (std::is_integral_v<T>) {
     return [](T a, T b) -> T { return integer_power(a, b); };
   } else {
@@ -275,6 +277,6 @@ constexpr LoopTable make_pow_table(Types<T...>) {
   ((table.loops[index_of<T>()] = &pow_loop<T>), ...);
   return table;
 }
-constexpr LoopTable table_pow = make_pow_table(Join<SmallInts, Inexact>{});
+constexpr LoopTable table_pow = make_pow_table(Join<Bool, SmallInts, Inexact>{});
 MSA_CHOOSE_TABLE(pow)
 #endif
