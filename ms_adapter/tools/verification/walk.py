@@ -185,9 +185,9 @@ class Walk:
     def _note_asked(self, r: Event, o: Event, settings: Iterable[tuple[dict, dict]]) -> None:
         """Remember that the same module, operator or optimizer is set differently, as far as names tell."""
         if self.asked is None and any(
-            k and _is_other(theirs[k], ours[k])
+            name and _is_other(theirs[name], ours[name])
             for theirs, ours in settings
-            for k in theirs.keys() & ours.keys()
+            for name in theirs.keys() & ours.keys()
         ):
             self.asked = (r, o)
 
