@@ -118,7 +118,7 @@ class Wishart(OfCovariance, ExponentialFamily):
         outer = diagonal.unsqueeze(-1) * diagonal.unsqueeze(-2)
         return self.df.view(self._batch_shape + (1, 1)) * (covariance.pow(2) + outer)
 
-    def _draw(self, sample_shape):
+    def _bartlett_sampling(self, sample_shape):
         """By Bartlett's decomposition: a triangular matrix of chi and normal draws."""
         size = self._event_shape[-1]
         noise = self._dist_chi2.rsample(sample_shape).sqrt().diag_embed(dim1=-2, dim2=-1)
@@ -133,12 +133,12 @@ class Wishart(OfCovariance, ExponentialFamily):
         if max_try_correction is None:
             max_try_correction = 3 if self._event_shape[-1] > 8 else 10
         sample_shape = torch.Size(sample_shape)
-        sample = self._draw(sample_shape)
+        sample = self._bartlett_sampling(sample_shape)
         singular = ~self.support.check(sample)
         for _ in range(max_try_correction):
             if not singular.any():
                 return sample
-            again = self._draw(sample_shape)
+            again = self._bartlett_sampling(sample_shape)
             sample = torch.where(singular[..., None, None], again, sample)
             singular = singular & ~self.support.check(again)
         if singular.any():
