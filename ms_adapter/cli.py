@@ -33,6 +33,9 @@ COMMANDS = {
     "dump": Command("ms_adapter.tools.dumping.command", "TOOL.main", "run a script and write its tensors"),
     "doctor": Command("ms_adapter.tools.doctor", "TOOL.main", "check the installation, and say what to do"),
     "convert": Command("ms_adapter.tools.converting.command", "TOOL.main", "rewrite a program's imports"),
+    "ckpt": Command(
+        "ms_adapter.tools.checkpoints.command", "TOOL.main", "convert checkpoints to MindSpore's and back"
+    ),
     "lsp": Command("ms_adapter.tools.editor.command", "TOOL.main", "serve the scan to editors"),
     "completion": Command("ms_adapter.tools.completion", "TOOL.main", "print a shell's completion script"),
 }

@@ -18,7 +18,8 @@ DTYPES = {
     "Bool": "bool", "BFloat16": "bfloat16", "Complex64": "complex64", "Complex128": "complex128",
 }  # fmt: skip
 _CHECKSUM = b"crc_num"
-_CHECKSUM_BYTES = 17
+CHECKSUM_BYTES = 17
+_ENCRYPTED = (0x7F3A5ED8).to_bytes(4, "big")
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 _LONGEST_TEXT = 1 << 16
 _MOST_DIMS = 64
@@ -86,6 +87,8 @@ def read_ckpt(path: str) -> list[Entry]:
     """The parameters of a checkpoint, in its order."""
     found: dict[str, Entry] = {}
     with open(path, "rb") as file:
+        if file.read(len(_ENCRYPTED)) == _ENCRYPTED:
+            raise BadFile("encrypted: load it by mindspore.load_checkpoint(dec_key=...) and save it again")
         for field, kind, place, size in _Walk(file, 0, _end_of_message(file)):
             if (field, kind) != (1, _BYTES):
                 raise BadFile("no MindSpore checkpoint (it has other fields)")
@@ -99,13 +102,19 @@ def read_ckpt(path: str) -> list[Entry]:
     return list(found.values())
 
 
+def checksum_of(file: IO[bytes]) -> int | None:
+    """The CRC-32 that the file's end says, if it says one."""
+    size = os.fstat(file.fileno()).st_size
+    file.seek(max(size - CHECKSUM_BYTES, 0))
+    end = file.read(CHECKSUM_BYTES)
+    is_one = len(end) == CHECKSUM_BYTES and end.startswith(_CHECKSUM)
+    return int.from_bytes(end[len(_CHECKSUM) :], "big") if is_one else None
+
+
 def _end_of_message(file: IO[bytes]) -> int:
     """Where the message ends: a checksum may follow."""
     size = os.fstat(file.fileno()).st_size
-    if size < _CHECKSUM_BYTES:
-        return size
-    file.seek(size - _CHECKSUM_BYTES)
-    return size - _CHECKSUM_BYTES if file.read(len(_CHECKSUM)) == _CHECKSUM else size
+    return size if checksum_of(file) is None else size - CHECKSUM_BYTES
 
 
 def _value(walk: _Walk, path: str) -> Entry:

@@ -8,7 +8,7 @@ from typing import Any
 
 from .entry import BadFile, Entry, from_tensor
 
-_SAFETENSORS_DTYPES = {
+SAFETENSORS_DTYPES = {
     "F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16", "C64": "complex64",
     "I64": "int64", "I32": "int32", "I16": "int16", "I8": "int8", "U64": "uint64",
     "U32": "uint32", "U16": "uint16", "U8": "uint8",
@@ -18,14 +18,7 @@ _SAFETENSORS_DTYPES = {
 
 def read_torch(path: str) -> list[Entry]:
     """The tensors of a file of torch.save, by their way through its dictionaries and lists."""
-    import ms_adapter.pytorch as torch
-
-    try:
-        loaded = torch.load(path, map_location="cpu", weights_only=True, mmap=True)
-    except RuntimeError as error:
-        if "mmap can only be used" not in str(error):
-            raise
-        loaded = torch.load(path, map_location="cpu", weights_only=True)
+    loaded = load_mapped(path)
     mapped = _mappings_of(path)
     entries = [_entry(name, tensor, path, mapped) for name, tensor in tensors_in(loaded)]
     if not entries:
@@ -33,16 +26,38 @@ def read_torch(path: str) -> list[Entry]:
     return entries
 
 
-def tensors_in(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:
+def load_mapped(path: str) -> Any:
+    """What torch.load gives without running code of the file, its tensors over the file where it can be."""
+    import ms_adapter.pytorch as torch
+
+    try:
+        return torch.load(path, map_location="cpu", weights_only=True, mmap=True)
+    except RuntimeError as error:
+        if "mmap can only be used" not in str(error):
+            raise
+    return torch.load(path, map_location="cpu", weights_only=True)
+
+
+def tensors_in(value: Any) -> Iterator[tuple[str, Any]]:
     """(name, tensor) of all tensors in nested dictionaries, lists and tuples."""
-    if hasattr(value, "dtype") and hasattr(value, "detach"):
-        yield name, value
-    elif isinstance(value, dict):
+    return ((name, leaf) for name, leaf in leaves_of(value) if is_tensor(leaf))
+
+
+def is_tensor(value: Any) -> bool:
+    """Whether it is a tensor of ours, or of PyTorch."""
+    return hasattr(value, "dtype") and hasattr(value, "detach")
+
+
+def leaves_of(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:
+    """(name, value) of all that nested dictionaries, lists and tuples hold."""
+    if isinstance(value, dict):
         for key, item in value.items():
-            yield from tensors_in(item, f"{name}.{key}" if name else str(key))
+            yield from leaves_of(item, f"{name}.{key}" if name else str(key))
     elif isinstance(value, (list, tuple)):
         for i, item in enumerate(value):
-            yield from tensors_in(item, f"{name}.{i}" if name else str(i))
+            yield from leaves_of(item, f"{name}.{i}" if name else str(i))
+    else:
+        yield name, value
 
 
 def _mappings_of(path: str) -> list[tuple[int, int, int]]:
@@ -84,7 +99,7 @@ def read_safetensors(path: str) -> list[Entry]:
     entries = []
     for name, fields in header.items():
         first, last = fields["data_offsets"]
-        dtype = _SAFETENSORS_DTYPES.get(str(fields.get("dtype")), str(fields.get("dtype")))
+        dtype = SAFETENSORS_DTYPES.get(str(fields.get("dtype")), str(fields.get("dtype")))
         shape = tuple(int(n) for n in fields.get("shape", ()))
         entries.append(Entry(name, dtype, shape, pieces=[(path, start + first, last - first)]))
     return entries

@@ -1,0 +1,1 @@
+"""Checkpoints of PyTorch and MindSpore: shown, and converted into each other (docs/ckpt.md)."""
