@@ -14,3 +14,16 @@ if _util.find_spec("ms_adapter._C") is None:
         "ms_adapter: the compiled module is not beside these sources. Build it here with `make dev`, or "
         "start Python in another folder to use the installed package."
     )
+
+
+def fallback_report() -> list[tuple[str, int, str]]:
+    """(operator, calls, why) of what the device `mindspore` computed on `cpu`, most frequent first.
+
+    Empty where nothing fell back, and so where there is no MindSpore (docs/mindspore.md).
+
+    >>> fallback_report()
+    []
+    """
+    from ms_adapter.mindspore import backend  # only now: the package's own import stays cheap
+
+    return backend.fallback_report()

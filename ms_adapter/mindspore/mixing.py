@@ -10,7 +10,7 @@ from ms_adapter import _C
 from ms_adapter import pytorch as torch
 
 from . import backend
-from ._package import mindspore
+from ._package import DTYPES, mindspore
 
 DEVICE = backend.DEVICE
 
@@ -38,7 +38,12 @@ def cast_to_ms_tensor(value: Any) -> Any:
     def change(x: Any) -> Any:
         if not isinstance(x, torch.Tensor):
             return x
-        mindspore()
+        version = mindspore().__version__
+        if (dtype := str(x.dtype).removeprefix("torch.")) not in DTYPES:
+            raise TypeError(
+                f"cast_to_ms_tensor: MindSpore {version} has no dtype for torch.{dtype}; "
+                "cast the tensor first, as by .to(torch.float32)."
+            )
         return _C.package_tensor(x.detach()) if x.device.type == DEVICE else backend.handle(x.detach())
 
     return _walk(value, change)
@@ -54,15 +59,21 @@ def cast_to_adapter_tensor(value: Any) -> Any:
 def convert_tensor(tensor: Any) -> Any:
     """A tensor of real PyTorch as one of ours on `cpu`, over the same memory where it is dense.
 
-    Whether it wants a gradient goes with it; its history does not.
+    Whether it wants a gradient goes with it; its history does not. A conjugate that PyTorch has not computed
+    yet is computed, in memory of its own. TypeError for what is no tensor of PyTorch, for other layouts,
+    devices without memory, and dtypes that DLPack does not carry.
     """
     if type(tensor).__module__.partition(".")[0] != "torch" or isinstance(tensor, torch.Tensor):
         raise TypeError(f"convert_tensor: a tensor of PyTorch is wanted, got {type(tensor).__name__}.")
-    found = (
-        torch.from_dlpack(tensor.detach())
-        if str(tensor.dtype) != "torch.bool"
-        else torch.from_numpy(tensor.detach().numpy())
-    )
+    dense = tensor.detach().resolve_conj().resolve_neg()
+    try:
+        is_bool = str(tensor.dtype) == "torch.bool"
+        found = torch.from_numpy(dense.numpy()) if is_bool else torch.from_dlpack(dense)
+    except (BufferError, RuntimeError, TypeError) as error:
+        raise TypeError(
+            f"convert_tensor: a {tensor.layout} tensor of {tensor.dtype} on {tensor.device} "
+            f"cannot be taken over ({error}); make it dense, of a plain dtype, on cpu first."
+        ) from error
     return found.requires_grad_(tensor.requires_grad)
 
 

@@ -10,7 +10,7 @@ from ms_adapter.pytorch import nn
 
 ms = pytest.importorskip("mindspore", reason="needs MindSpore: make test-mindspore")
 
-from ms_adapter.mindspore import bridge  # noqa: E402
+from ms_adapter.mindspore import as_cell, bridge  # noqa: E402
 
 bridge.install()
 
@@ -66,3 +66,54 @@ def test_mindspores_own_go_on_as_before():
     before = cell.weight.asnumpy().copy()
     step(ms.Tensor(np.ones((2, 2), np.float32)), ms.Tensor(np.zeros((2, 1), np.float32)))
     assert isinstance(step, ms.nn.Cell) and (cell.weight.asnumpy() != before).any()
+
+
+class TenTimes(nn.Module):
+    """A product whose `bprop` is not the product's derivative: who calls it is seen in the numbers."""
+
+    def __init__(self):
+        super().__init__()
+        self.phase = "mine"
+
+    def forward(self, x, y):
+        return x * y
+
+    def bprop(self, x, y, out, dout):
+        return dout * 10, out + y
+
+
+@pytest.mark.parametrize("device", ("cpu", "mindspore"))
+def test_bprop_is_the_backward(device):
+    net = TenTimes().to(device)
+    x = torch.tensor([2.0], device=device, requires_grad=True)
+    y = torch.tensor([3.0], device=device, requires_grad=True)
+    net(x, y).sum().backward()
+    assert net.phase == "mine" and x.grad.device.type == device
+    np.testing.assert_array_equal((x.grad.asnumpy(), y.grad.asnumpy()), ([10.0], [9.0]))
+    found = ms.grad(lambda a, b: net(a, b).sum(), (0, 1))(x.detach(), y.detach())
+    assert [float(g.asnumpy()[0]) for g in found] == [10.0, 9.0]
+
+
+def test_bprop_is_what_mindspores_autograd_gets():
+    cell = as_cell(TenTimes())
+    found = ms.grad(lambda a, b: cell(a, b).sum(), (0, 1))(ms.Tensor([2.0]), ms.Tensor([3.0]))
+    assert [float(g.asnumpy()[0]) for g in found] == [10.0, 9.0]
+
+
+@pytest.mark.parametrize("device", ("cpu", "mindspore"))
+def test_bprop_within_a_training_step(device):
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.w, self.product = nn.Parameter(torch.tensor([2.0])), TenTimes()
+
+        def forward(self, y):
+            return self.product(self.w, y)
+
+    net = Net().to(device)
+    step = ms.nn.TrainOneStepCell(
+        ms.nn.WithLossCell(net, lambda out, label: (out - label).sum()),
+        torch.optim.SGD(net.parameters(), lr=0.25),
+    )
+    loss = step(torch.tensor([3.0], device=device), torch.tensor([1.0], device=device))
+    assert float(loss.asnumpy()) == 5.0 and net.w.asnumpy().tolist() == [2.0 - 0.25 * 10]

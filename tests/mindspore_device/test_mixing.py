@@ -28,6 +28,11 @@ def test_casts_share_memory_both_ways(dtype: str) -> None:
     assert back[0].data_ptr() == theirs.data_ptr() == x.data_ptr()
 
 
+def test_a_dtype_that_mindspore_does_not_have() -> None:
+    with pytest.raises(TypeError, match=r"2\.10\.0 has no dtype for torch.float8_e4m3fn; cast"):
+        cast_to_ms_tensor([torch.ones(2).to(torch.float8_e4m3fn)])
+
+
 def test_a_mindspore_function_within_our_autograd() -> None:
     x = torch.tensor([1.0, 2.0, 3.0], device="mindspore", requires_grad=True)
     y = as_module(lambda a: ms.ops.sin(a) * a)(x * 2)
