@@ -8,8 +8,8 @@ import pytest
 import ms_adapter.pytorch as torch
 from ms_adapter.mindspore.checkpoint import load_checkpoint, save_checkpoint
 from ms_adapter.pytorch import nn
-from ms_adapter.tools.checkpoints import files
 from ms_adapter.tools.checkpoints.command import TOOL
+from ms_adapter.tools.formats import write
 
 
 class Net(nn.Module):
@@ -103,8 +103,8 @@ def test_dtypes_and_shapes_are_kept(tmp_path, capsys, dtype, shape):
 
 
 def test_a_large_parameter_is_written_in_pieces(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(files, "_SLICE", 40)
-    monkeypatch.setattr(files, "_STEP", 24)
+    monkeypatch.setattr(write, "_SLICE", 40)
+    monkeypatch.setattr(write, "_STEP", 24)
     state = {"w": torch.randn(7, 5), "v": torch.randn(3)}
     torch.save(state, tmp_path / "a.pth")
     ckpt(capsys, "convert", tmp_path / "a.pth", tmp_path / "b.ckpt")
@@ -154,6 +154,29 @@ def test_no_code_of_a_file_is_run(tmp_path, capsys):
     (tmp_path / "a.pth").write_bytes(pickle.dumps({"w": Evil()}))
     assert ckpt(capsys, "convert", tmp_path / "a.pth", tmp_path / "b.ckpt")[0] == 2
     assert not (tmp_path / "ran").exists() and not (tmp_path / "b.ckpt").exists()
+
+
+def test_a_ckpt_of_torch_save(tmp_path, capsys):
+    state = {"w": torch.randn(2, 3)}
+    for zipped in (True, False):
+        torch.save(
+            {"state_dict": state, "epoch": 1}, tmp_path / "a.ckpt", _use_new_zipfile_serialization=zipped
+        )
+        words = ("convert", tmp_path / "a.ckpt", tmp_path / "b.pth", "--key", "state_dict")
+        assert ckpt(capsys, *words)[0] == 0
+        assert_same(torch.load(tmp_path / "b.pth"), state)
+    (tmp_path / "a.ckpt").write_bytes((tmp_path / "b.pth").read_bytes()[:60])
+    assert ckpt(capsys, *words)[0] == 2
+
+
+def test_a_file_onto_itself_and_into_no_folder(tmp_path, capsys):
+    state = {"fc.weight": torch.randn(2, 3)}
+    save_checkpoint(state, tmp_path / "a.ckpt")
+    words = ("convert", tmp_path / "a.ckpt", tmp_path / "a.ckpt", "--rename", "^fc=>head")
+    assert ckpt(capsys, *words)[0] == 0
+    assert_same(load_checkpoint(tmp_path / "a.ckpt"), {"head.weight": state["fc.weight"]})
+    code, report = ckpt(capsys, *words[:2], tmp_path / "none" / "b.pth")
+    assert code == 2 and "no folder" in report["error"]
 
 
 def test_key_rename_and_what_is_no_tensor(tmp_path, capsys):

@@ -35,7 +35,7 @@ def test_we_read_what_mindspore_writes(tmp_path, crc) -> None:
 
 def test_encrypted_and_damaged_files_are_recognised(tmp_path) -> None:
     (tmp_path / "a.ckpt").write_bytes((0x7F3A5ED8).to_bytes(4, "big") + b"rest")
-    with pytest.raises(RuntimeError, match="is encrypted"):
+    with pytest.raises(RuntimeError, match="encrypted"):
         load_checkpoint(tmp_path / "a.ckpt")
     save_checkpoint({"w": torch.ones(8)}, tmp_path / "b.ckpt")
     (tmp_path / "b.ckpt").write_bytes((tmp_path / "b.ckpt").read_bytes()[:-3])

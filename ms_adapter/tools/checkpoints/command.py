@@ -82,9 +82,19 @@ def _convert(arguments: argparse.Namespace, screen: Screen) -> int:
     problems += [f"{name}: no tensor, left out" for name in others]
     if not arguments.dry_run:
         with screen.progress("writing"):
-            files.write(arguments.output, target, moves)
+            _write(arguments.output, target, moves)
     _report(moves, problems, arguments, screen)
     return EXIT_DIFFERS if problems else EXIT_SAME
+
+
+def _write(path: str, kind: str, moves: list) -> None:
+    from ms_adapter.tools.formats.entry import BadFile
+    from ms_adapter.tools.formats.write import write_file
+
+    try:
+        write_file(path, kind, [move.made() for move in moves if move.new is not None])
+    except BadFile as error:
+        raise ToolError(str(error)) from error
 
 
 def _direction(kind: str, target: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from math import prod
 
@@ -46,6 +46,11 @@ class Move:
     def old(self) -> str | None:
         """Its name in the file that is read."""
         return self.source.name if self.source else None
+
+    def made(self) -> Entry:
+        """The tensor as it is to be written; one that is made here is the int64 0."""
+        source = self.source or Entry("", "int64", memory=bytearray(8))
+        return replace(source, name=self.new or "", shape=self.shape)
 
     def to_dict(self) -> dict[str, object]:
         """The row of `--json`."""

@@ -8,6 +8,13 @@ from collections.abc import Callable, Iterable
 from . import dump_folder, mindspore_checkpoint, numpy_files, torch_files
 from .entry import BadFile, Entry
 
+
+def _read_ckpt(path: str) -> list[Entry]:
+    """MindSpore's parameters; some programs give torch.save's files that name."""
+    reader = torch_files.read_torch if torch_files.is_of_torch(path) else mindspore_checkpoint.read_ckpt
+    return reader(path)
+
+
 READERS: dict[str, Callable[[str], list[Entry]]] = {
     ".npy": numpy_files.read_npy,
     ".npz": numpy_files.read_npz,
@@ -15,7 +22,7 @@ READERS: dict[str, Callable[[str], list[Entry]]] = {
     ".pth": torch_files.read_torch,
     ".bin": torch_files.read_torch,
     ".safetensors": torch_files.read_safetensors,
-    ".ckpt": mindspore_checkpoint.read_ckpt,
+    ".ckpt": _read_ckpt,
     ".csv": dump_folder.read_statistics,
 }
 

@@ -26,6 +26,12 @@ def read_torch(path: str) -> list[Entry]:
     return entries
 
 
+def is_of_torch(path: str) -> bool:
+    """Whether a file begins as torch.save's do, now (a zip file) or in former times (a pickle)."""
+    with open(path, "rb") as file:
+        return file.read(4).startswith((b"PK\x03\x04", b"\x80\x02"))
+
+
 def load_mapped(path: str) -> Any:
     """What torch.load gives without running code of the file, its tensors over the file where it can be."""
     import ms_adapter.pytorch as torch
