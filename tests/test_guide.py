@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from guide_cases import TenTimes
 
 import ms_adapter.mindspore as ms
 import ms_adapter.pytorch as torch
@@ -87,19 +88,8 @@ def test_data_sink(pytorch_way):
 
 
 def test_bprop_is_the_backward():
-    class Net(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.phase = "mine"
-
-        def forward(self, x, y):
-            return x * y
-
-        def bprop(self, x, y, out, dout):
-            return dout * 10, out + y
-
     x, y = torch.tensor([2.0], requires_grad=True), torch.tensor([3.0], requires_grad=True)
-    net = Net()
+    net = TenTimes()
     net(x, y).sum().backward()
     assert net.phase == "mine"
     np.testing.assert_array_equal((x.grad.asnumpy(), y.grad.asnumpy()), ([10.0], [9.0]))

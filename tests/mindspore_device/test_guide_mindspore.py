@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from guide_cases import TenTimes
 
 import ms_adapter.pytorch as torch  # before mindspore, which leaves no static TLS for libraries after it
 from ms_adapter.pytorch import nn
@@ -66,20 +67,6 @@ def test_mindspores_own_go_on_as_before():
     before = cell.weight.asnumpy().copy()
     step(ms.Tensor(np.ones((2, 2), np.float32)), ms.Tensor(np.zeros((2, 1), np.float32)))
     assert isinstance(step, ms.nn.Cell) and (cell.weight.asnumpy() != before).any()
-
-
-class TenTimes(nn.Module):
-    """A product whose `bprop` is not the product's derivative: who calls it is seen in the numbers."""
-
-    def __init__(self):
-        super().__init__()
-        self.phase = "mine"
-
-    def forward(self, x, y):
-        return x * y
-
-    def bprop(self, x, y, out, dout):
-        return dout * 10, out + y
 
 
 @pytest.mark.parametrize("device", ("cpu", "mindspore"))
