@@ -141,8 +141,8 @@ class Record:
 
     def names(self) -> dict[int, str]:
         """Every public object of the API by its identity, with its shortest name."""
-        modules = {n: m for n, m in list(sys.modules.items()) if is_api(n) and m is not None}
-        if self.public.get(-1) != str(len(modules)):
+        if self.public.get(-1) != str(len(sys.modules)):
+            modules = {n: m for n, m in list(sys.modules.items()) if is_api(n) and m is not None}
             found: dict[int, str] = {}
             for name, module in sorted(
                 modules.items(), key=lambda item: (hidden(item[0]), item[0].count("."), len(item[0]))
@@ -152,7 +152,7 @@ class Record:
                     own = isinstance(thing, kinds) and is_api(getattr(thing, "__module__", None) or "torch")
                     if own and not attribute.startswith("__"):
                         found.setdefault(id(thing), f"{name}.{attribute}")
-            self.public = {**found, -1: str(len(modules))}
+            self.public = {**found, -1: str(len(sys.modules))}
         return self.public
 
 
@@ -227,6 +227,7 @@ def record(out: Path, root: Path, script: Path, args: list[str]) -> None:
         lines = {
             path: [[line, end, sorted(names)] for (line, end), names in sorted(sites.items())]
             for path, sites in kept.sites.items()
+            if Path(path).is_relative_to(root.resolve())
         }
         out.write_text(json.dumps(lines))
 
@@ -240,7 +241,7 @@ def compare(root: Path, records: list[Path], verbose: bool) -> None:
     for log in records:
         for file, sites in json.loads(log.read_text()).items():
             for line, end, names in sites:
-                truth.setdefault(file, {}).setdefault((line, end), set()).update(map(plain_name, names))
+                truth.setdefault(str(Path(file).resolve()), {}).setdefault((line, end), set()).update(map(plain_name, names))
     sources = [source.read(p) for p in source.files([root])]
     found = Program(project.Project([root], sources), sources).uses()
     guessed: dict[str, dict[Site, set[str]]] = {}
@@ -273,6 +274,9 @@ def plain_name(name: str) -> str:
     from ms_adapter.tools.scanning import api
 
     space, _, last = name.rpartition(".")
+    context = "torch.autograd.function.FunctionCtx"
+    if space.startswith("torch.autograd.function.") and api.member(context, last):
+        return f"{context}.{last}"  # each Function has a context class of its own
     cls = api.canonical(space)
     if api.is_class(cls) and not api.is_module(cls):
         return api.member(cls, last) or f"{cls}.{last}"

@@ -127,6 +127,45 @@ PROGRAMS = {
         ]
         + ["11: ones", "11: Tensor.sum"],
     ),
+    "what was saved is loaded": (
+        """\
+        import torch
+        net = torch.nn.Linear(2, 1)
+        torch.save(net, "net.pt")
+        torch.save({"a": 1}, "other.pt")
+        torch.load("net.pt").eval()
+        """,
+        ["2: nn.Linear", "3: save", "4: save", "5: load", "5: nn.Module.eval"],
+    ),
+    "attributes of a data set, a scaled loss": (
+        """\
+        import torch, torchvision
+        torchvision.datasets.FashionMNIST(".").train_data.float()
+        torch.amp.GradScaler().scale(torch.ones(())).backward()
+        """,
+        ["2: torchvision.datasets.FashionMNIST", "2: Tensor.float", "3: GradScaler"]
+        + ["3: GradScaler.scale", "3: ones", "3: Tensor.backward"],
+    ),
+    "a traced graph": (
+        """\
+        import torch
+        net = torch.fx.symbolic_trace(torch.nn.Linear(2, 1))
+        for node in net.graph.nodes:
+            net.graph.erase_node(node)
+        """,
+        ["2: fx.symbolic_trace", "2: nn.Linear", "4: fx.Graph.erase_node"],
+    ),
+    "an option's default names the class": (
+        """\
+        import argparse, torch
+        parser = argparse.ArgumentParser()
+        parser.add_argument("--optim", type=str, default="Adam")
+        args = parser.parse_args()
+        weight = torch.FloatTensor(2).fill_(0)
+        getattr(torch.optim, args.optim)([weight]).step()
+        """,
+        ["5: FloatTensor", "5: Tensor.fill_", "6: optim.Adam", "6: optim.Optimizer.step"],
+    ),
     "an optimizer's loop": (
         """\
         import torch

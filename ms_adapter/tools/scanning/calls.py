@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import sys
+from pathlib import Path
 from typing import Any
 
 from . import api
@@ -112,12 +113,27 @@ class Caller(Context):
             for v in functions:
                 if isinstance(v, Api) and isinstance(callee, ast.Name):
                     self.use(callee, v.name, "call")
+                elif isinstance(v, Api) and isinstance(callee, ast.Call):  # getattr(torch.optim, name)(...)
+                    last = ast.Attribute(callee, v.name.rpartition(".")[2])
+                    self.use(ast.copy_location(last, callee), v.name, "call")
         args, kwargs = self.arguments(node)
+        if isinstance(callee, ast.Attribute) and callee.attr == "add_argument":
+            self.option(node, kwargs.get("default", NOTHING))
         self.calling.append(node)
         try:
             return self.call(node, functions, args, kwargs)
         finally:
             self.calling.pop()
+
+    def option(self, node: ast.Call, default: Types) -> None:
+        """An option of argparse: its default is what a run without it finds in the attribute of its name."""
+        names = [a.value for a in node.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]
+        named = next((n for n in names if n.startswith("--")), names[0] if names else "")
+        texts = frozenset(v for v in default if isinstance(v, Text))
+        if texts and named:
+            attribute = named.lstrip("-").replace("-", "_")
+            for place in (attribute, f"{self.scope.module.path}:{attribute}"):  # the file's own goes first
+                self.work.grow(self.program.set_attribute(place), texts)
 
     def arguments(self, node: ast.Call) -> tuple[Args, KwArgs]:
         args: Args = []
@@ -188,11 +204,31 @@ class Caller(Context):
             )
         if name == "torch.utils.data.TensorDataset":
             return frozenset({holder(name, frozenset({sequence([TENSOR for _ in args])}))})
+        if name == "torch.save" and len(args) > 1:
+            self.saved(args[0], args[1])
+        if name == "torch.load" and (kept := self.loaded(first)):
+            return kept
         if name == "torch.utils.checkpoint.checkpoint" and args:
             return self.call(None, first, args[1:], kwargs)
         if api.is_class(name):
             return frozenset({Inst(name)})
         return api.returned(name)
+
+    def saved(self, what: Types, place: Types) -> None:
+        """What is saved may be loaded: from the same file, or by a program beside it whose file is not known."""
+        for file in (self.folder(), *(v.text for v in place if isinstance(v, Text))):
+            self.work.grow(self.program.saved_in(file), what)
+
+    def folder(self) -> str:
+        return f"{Path(self.scope.module.path).parent}/"
+
+    def loaded(self, place: Types) -> Types:
+        cells = [self.program.saved_in(v.text) for v in place if isinstance(v, Text)]
+        if not any(cell.types for cell in cells):
+            cells.append(self.program.saved_in(self.folder()))
+        for cell in cells:
+            cell.readers.add(self.unit)
+        return join(*(cell.types for cell in cells))
 
     def call_api_method(self, f: ApiMethod, args: Args, kwargs: KwArgs) -> Types:
         first = args[0] if args else NOTHING

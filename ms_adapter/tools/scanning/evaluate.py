@@ -159,7 +159,8 @@ class Evaluator(Caller):
 
     def loose(self, name: str) -> Types:
         """What was put into an attribute of that name of any object whose class is not known."""
-        cell = self.program.loose.get(name)
+        own = self.program.loose.get(f"{self.scope.module.path}:{name}")
+        cell = own or self.program.loose.get(name)
         if cell is None:
             return NOTHING
         cell.readers.add(self.unit)

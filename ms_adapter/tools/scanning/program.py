@@ -48,6 +48,7 @@ class Program:
         self.project = project
         self.work = Work()
         self.loose: dict[str, Cell] = {}
+        self.saved: dict[str, Cell] = {}  # by file, and by folder of the programs
         self.scopes: dict[int, Scope] = {}
         self.units: dict[int, Unit] = {}
         self.functions: dict[int, Function] = {}
@@ -136,6 +137,9 @@ class Program:
 
     def set_attribute(self, name: str) -> Cell:
         return self.loose.setdefault(name, Cell())
+
+    def saved_in(self, file: str) -> Cell:
+        return self.saved.setdefault(file, Cell())
 
     def defaults(self, function: Function, given: dict[int, Types], run: Run) -> None:
         """What the parameters hold by default, by annotation, and, of methods, the object itself."""
