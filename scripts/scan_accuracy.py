@@ -241,7 +241,9 @@ def compare(root: Path, records: list[Path], verbose: bool) -> None:
     for log in records:
         for file, sites in json.loads(log.read_text()).items():
             for line, end, names in sites:
-                truth.setdefault(str(Path(file).resolve()), {}).setdefault((line, end), set()).update(map(plain_name, names))
+                truth.setdefault(str(Path(file).resolve()), {}).setdefault((line, end), set()).update(
+                    map(plain_name, names)
+                )
     sources = [source.read(p) for p in source.files([root])]
     found = Program(project.Project([root], sources), sources).uses()
     guessed: dict[str, dict[Site, set[str]]] = {}

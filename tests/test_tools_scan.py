@@ -146,6 +146,22 @@ PROGRAMS = {
         ["2: torchvision.datasets.FashionMNIST", "2: Tensor.float", "3: GradScaler"]
         + ["3: GradScaler.scale", "3: ones", "3: Tensor.backward"],
     ),
+    "a list of modules that grows": (
+        """\
+        from torch import nn
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.layers = nn.ModuleList([])
+                self.layers.append(nn.ModuleList([nn.Linear(1, 1), nn.ReLU()]))
+            def forward(self, x):
+                for one, two in self.layers:
+                    x = two(one(x))
+                return x
+        """,
+        ["4: nn.Module.__init__", "5: nn.ModuleList", "6: nn.ModuleList.append", "6: nn.ModuleList"]
+        + ["6: nn.Linear", "6: nn.ReLU", "9: nn.Module.__call__", "9: nn.Module.__call__"],
+    ),
     "a traced graph": (
         """\
         import torch

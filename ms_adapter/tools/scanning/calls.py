@@ -214,8 +214,19 @@ class Caller(Context):
             return frozenset({Inst(name)})
         return api.returned(name)
 
+    def grown_list(self, f: ApiMethod, added: Types) -> Types:
+        """A ModuleList after append or extend; what holds it holds the grown one."""
+        if not isinstance(f.owner, Inst):
+            return frozenset({f.owner})
+        added = self.elements(added) if f.name.endswith("extend") else added
+        grown = frozenset({holder(f.owner.cls, join(f.owner.element or NOTHING, added) or None)})
+        place = self.container_of(f.owner)
+        if place is not None:
+            self.rebind(place, grown)
+        return grown
+
     def saved(self, what: Types, place: Types) -> None:
-        """What is saved may be loaded: from the same file, or by a program beside it whose file is not known."""
+        """What is saved may be loaded: from the same file, or beside it from one that is not known."""
         for file in (self.folder(), *(v.text for v in place if isinstance(v, Text))):
             self.work.grow(self.program.saved_in(file), what)
 
@@ -241,8 +252,8 @@ class Caller(Context):
             return (
                 self.call_method(owner, "forward", [NOTHING, *args]) if isinstance(owner, Class) else TENSOR
             )
-        if f.name == "torch.nn.ModuleList.append" or f.name == "torch.nn.ModuleList.extend":
-            return frozenset({f.owner})
+        if f.name in ("torch.nn.ModuleList.append", "torch.nn.ModuleList.extend"):
+            return self.grown_list(f, first)
         if f.name == "torch.optim.Optimizer.step" and first:  # a closure
             return self.call(None, first, [], {})
         if f.name.endswith(".modules") or f.name.endswith(".children"):
