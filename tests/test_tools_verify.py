@@ -198,6 +198,48 @@ print(w.grad)
     assert finding is not None and finding.phase == "backward"
 
 
+@needs_pytorch
+@pytest.mark.parametrize(
+    "layer", ["GroupNorm(2, 6, affine=False)", "LocalResponseNorm(2)", "Unfold(3, padding=1)"]
+)
+def test_arguments_given_otherwise_are_no_finding(layer, tmp_path):
+    script = tmp_path / "s.py"
+    script.write_text(f"import torch\nprint(torch.nn.{layer}(torch.rand(2, 6, 8, 8)).sum())\n")
+    outcome = verify_script(Request(script=str(script), spread_runs=1, folder=str(tmp_path / "out")))
+    assert outcome.finding is None and outcome.compared >= 3
+
+
+def test_steps_are_counted_from_one_to_the_last(tmp_path):
+    right = tmp_path / "a.py"
+    right.write_text("""import torch
+w = torch.nn.Parameter(torch.ones(3))
+opt = torch.optim.SGD([w], lr=0.1)
+for i in range(2):
+    (w * w).sum().backward()
+    opt.step()
+print(torch.nn.functional.softplus(w, 1))
+""")
+    wrong = tmp_path / "b.py"
+    common = dict(script=str(wrong), reference_script=str(right), reference_engine="ours", spread_runs=0)
+    for old, new, step in (
+        ("(w * w)", "(w * w * (i + 1))", 2),
+        ("(w, 1)", "(w, 2)", 2),
+        ("w * w", "w * w * w", 1),
+    ):
+        wrong.write_text(right.read_text().replace(old, new))
+        finding = verify_script(Request(**common, folder=str(tmp_path / "out"))).finding
+        assert finding is not None and finding.step == step
+
+
+@pytest.mark.parametrize("wrong", [("--steps", "-1"), ("--steps", "0"), ("--dtype", "foo")])
+def test_wrong_usage(wrong):
+    from ms_adapter.tools.verification.command import TOOL
+
+    with pytest.raises(SystemExit) as left:
+        TOOL.parser().parse_args([*wrong, "script.py"])
+    assert left.value.code == 2
+
+
 def test_command(tmp_path):
     script = tmp_path / "s.py"
     script.write_text("import torch\nprint(torch.ones(3).sum())\n")
@@ -223,6 +265,9 @@ def test_command(tmp_path):
 
     code, found = call(str(script))
     assert code == 0 and found["same"] and "tensor(3.)" in found["output"]["ours"]
+    script.write_text("print(1)\n")
+    code, found = call(str(script))
+    assert code == 2 and "nothing was compared" in found["error"]
     code, found = call("none.py")
     assert code == 2 and "no script" in found["error"]
     script.write_text("import torch\nraise ValueError('both')\n")

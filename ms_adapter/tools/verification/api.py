@@ -11,15 +11,14 @@ from typing import Any
 from ms_adapter.tools.comparison.naming import match
 from ms_adapter.tools.formats import Entry
 
-from .blame import Culprit, find_culprit
+from .blame import find_culprit
 from .child.perturb import Noise
 from .child.recorder import Recorder
 from .child.values import Store
 from .chunks import read_chunk
-from .finding import Finding, describe
-from .judge import Verdict
+from .finding import Finding, describe, describe_asked
 from .reproducer import write_reproducer
-from .walk import Parting, Walk
+from .walk import Walk
 
 _EVERYTHING = 1 << 40
 
@@ -172,10 +171,7 @@ def _first_divergence(folders: list[str], out: str) -> Finding | None:
     while True:
         chunks = [read_chunk(folder, index) for folder in folders]
         if any(chunk is None for chunk in chunks):
-            if walk.asked is None:
-                return None
-            r, o = walk.asked
-            return describe(walk, Parting(r, o, Verdict(True), "settings"), Culprit(o, r, "asked"))
+            return describe_asked(walk)
         reference, perturbed, ours = chunks
         assert reference is not None and perturbed is not None and ours is not None
         parting = walk.chunk(reference, ours, [perturbed])

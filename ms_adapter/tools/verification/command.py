@@ -22,9 +22,7 @@ EXAMPLES = """\
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add(
-        "--steps", type=int, default=0, metavar="N", help="stop after N optimizer steps (default: at the end)"
-    )
+    add("--steps", type=_positive, default=0, metavar="N", help="stop after N optimizer steps")
     add("--reference", metavar="SCRIPT", help="another version of the script, as the reference")
     add("--reference-python", default=sys.executable, metavar="PYTHON", help="interpreter that has PyTorch")
     add(
@@ -35,13 +33,20 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add("--engine", choices=("ours", "pytorch"), default="ours", help="what the script runs on")
     add("--device", help="default device of ours")
-    add("--dtype", help="default dtype of ours, such as float64")
+    add("--dtype", choices=("float16", "bfloat16", "float32", "float64"), help="default dtype of ours")
     add("--seed", type=int, default=0, help="set in all runs before the script starts (default 0)")
     add("--spread-runs", type=int, default=2, metavar="N", help="perturbed runs of the reference (default 2)")
-    add("--most-elements", type=int, default=1 << 18, metavar="N", help="of a tensor; larger are sampled")
+    add("--most-elements", type=_positive, default=1 << 18, metavar="N", help="of a tensor; larger: sampled")
     add("--out", default="ms_adapter_verify", metavar="FOLDER", help="where a reproducer is written")
     add("script", metavar="SCRIPT")
     add("args", nargs=argparse.REMAINDER, metavar="ARGS", help="the script's own arguments")
+
+
+def _positive(text: str) -> int:
+    found = int(text)
+    if found < 1:
+        raise argparse.ArgumentTypeError(f"{text} is not a positive number")
+    return found
 
 
 def _run(arguments: argparse.Namespace, screen: Screen) -> int:

@@ -11,6 +11,7 @@ from typing import Any
 
 from .blame import Culprit
 from .chunks import Event
+from .judge import Verdict
 from .walk import Parting, Walk
 
 _WHY = {
@@ -87,7 +88,7 @@ def describe(walk: Walk, parting: Parting, culprit: Culprit) -> Finding:
         event = culprit.reference
     assert event is not None
     finding = Finding(
-        step=walk.steps + 1,
+        step=event["step"],
         phase=_phase(parting, event),
         module=event["path"] or "(outside of modules)",
         operator=str(event.get("function") or event["name"]),
@@ -103,6 +104,15 @@ def describe(walk: Walk, parting: Parting, culprit: Culprit) -> Finding:
     finding.differences = _differences(culprit) + settings
     finding.places = _places(walk, culprit, event, {item["name"] for item in settings})
     return finding
+
+
+def describe_asked(walk: Walk) -> Finding | None:
+    """What was asked for differently, where no value parts; None where nothing can be shown."""
+    if walk.asked is None:
+        return None
+    r, o = walk.asked
+    finding = describe(walk, Parting(r, o, Verdict(True), "settings"), Culprit(o, r, "asked"))
+    return finding if finding.differences else None
 
 
 def _phase(parting: Parting, event: Event) -> str:

@@ -17,7 +17,7 @@ from ms_adapter.tools.frame import ToolError
 
 from .blame import Culprit, find_culprit
 from .chunks import Chunk, read_chunk, remove_chunk
-from .finding import Finding, changed_lines, describe, make_place
+from .finding import Finding, changed_lines, describe, describe_asked, make_place
 from .judge import Verdict
 from .reproducer import write_reproducer
 from .walk import Parting, Walk
@@ -178,15 +178,16 @@ def _compare(request: Request, runs: list[_Run], progress: Callable[..., None]) 
             finding = _ending(walk, reference, ours)
         progress(1, f"step {walk.steps}")
         ended = reference.last or ours.last or (request.steps and walk.steps >= request.steps)
-        if finding is None and ended and walk.asked is not None:
-            r, o = walk.asked
-            finding = describe(walk, Parting(r, o, Verdict(True), "settings"), Culprit(o, r, "asked"))
+        if finding is None and ended:
+            finding = describe_asked(walk)
         if ended:
             break
         if finding is None:
             for run in runs:
                 run.go_on(index)
         index += 1
+    if finding is None and walk.compared == 0:
+        raise ToolError("nothing was compared: no operator, backward or optimizer step ran in both")
     if finding is not None:
         finding.changed_lines = changed_lines(request.reference_script or request.script, request.script)
     output = {run.name: run.output() for run in runs[:2]}
@@ -199,14 +200,14 @@ def _ending(walk: Walk, reference: Chunk, ours: Chunk) -> Finding | None:
         raise ToolError(f"the reference run fails: {reference.error.strip()}")
     if reference.last == ours.last and not ours.error:
         return None
-    ended = "ours" if ours.last else "the reference"
+    ended, side = ("ours", walk.ours) if ours.last else ("the reference", walk.reference)
     events = ours.events or reference.events
     if not events:
         raise ToolError(ours.error or "nothing was recorded")
     event = events[-1]
     partner = reference.events[-1] if reference.events else None
     why = "error" if ours.error else "length"
-    what = "an error" if ours.error else f"{ended} ended after {walk.steps} steps"
+    what = "an error" if ours.error else f"{ended} ended after {side.steps} steps"
     finding = describe(walk, Parting(partner, event, Verdict(False), what), Culprit(event, partner, why))
     finding.detail = (ours.error or "").strip()
     if ours.error_site:

@@ -38,6 +38,7 @@ class Side:
     matched: set[int] = field(default_factory=set)  # events by number
     changers: dict[str, Event] = field(default_factory=dict)  # what last changed a parameter or buffer
     entered: dict[str, Event] = field(default_factory=dict)  # the last call of each module
+    steps: int = 0  # of optimizers, so far
 
 
 class Walk:
@@ -53,18 +54,24 @@ class Walk:
         self.reference_by_number: dict[int, Event] = {}
         self.compared = 0
         self.asked: tuple[Event, Event] | None = None  # the first pair that is asked for different things
-        self.steps = 0
+
+    @property
+    def steps(self) -> int:
+        """Optimizer steps of ours so far."""
+        return self.ours.steps
 
     def chunk(self, reference: Chunk, ours: Chunk, spreads: Sequence[Chunk]) -> Parting | None:
         """Compare a chunk; where it parts, if it does."""
         self._judge = Judge(reference, ours, self._check_dtype)
         self._chunks = (reference, ours)
         self._others = [_Mapped(reference, other) for other in spreads]
+        stepped = [any(event["kind"] == "step" for event in chunk.events) for chunk in self._chunks]
+        step = max(1, self.steps + any(stepped))  # what follows the last step counts to it
         for chunk, side, numbered in (
             (reference, self.reference, self.reference_by_number),
             (ours, self.ours, self.by_number),
         ):
-            _enter(chunk, side, numbered)
+            _enter(chunk, side, numbered, step)
         pairs = align(reference.events, ours.events)
         for i, j in pairs:
             self.partner[ours.first + j] = reference.first + i
@@ -79,7 +86,8 @@ class Walk:
             if parting is not None:
                 return parting
             at_i, at_j = i + 1, j + 1
-        self.steps += any(event["kind"] == "step" for event in ours.events)
+        self.reference.steps += stepped[0]
+        self.ours.steps += stepped[1]
         return None
 
     # --- values
@@ -232,9 +240,9 @@ def _results(event: Event) -> list[int]:
     return event["outs"] + [number for _, number in event["changed"]]
 
 
-def _enter(chunk: Chunk, side: Side, numbered: dict[int, Event]) -> None:
+def _enter(chunk: Chunk, side: Side, numbered: dict[int, Event], step: int) -> None:
     for offset, event in enumerate(chunk.events):
-        event["number"] = chunk.first + offset
+        event["number"], event["step"] = chunk.first + offset, step
         numbered[event["number"]] = event
         for number in _results(event):
             side.producers.setdefault(number, event)
