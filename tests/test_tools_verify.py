@@ -133,6 +133,34 @@ def test_an_error_is_a_finding_and_the_reproducer_runs(tmp_path):
     assert finding.line.line == 4 and "Error" in finding.detail
 
 
+@pytest.mark.parametrize(
+    "right, wrong, name",
+    [
+        ("dropout(x, 0.5)", "dropout(x, 0.25)", "p"),
+        ("layer_norm(x, (3,))", "layer_norm(x, (3,), eps=0.1)", "eps"),
+    ],
+)
+def test_the_reproducer_gets_what_the_run_got(right, wrong, name, tmp_path):
+    script = "import torch\nx = torch.rand(40, 3)\nprint(torch.nn.functional.{})\n"
+    for file, call in (("a.py", right), ("b.py", wrong)):
+        (tmp_path / file).write_text(script.format(call))
+    finding = verify_script(
+        Request(
+            script=str(tmp_path / "b.py"), reference_script=str(tmp_path / "a.py"), reference_engine="ours",
+            spread_runs=0, folder=str(tmp_path / "out"),
+        )
+    ).finding  # fmt: skip
+    assert [d["name"] for d in finding.differences] == [name]
+    assert (
+        f"# the reference: torch.nn.functional.{right.partition('(')[0]}(t[0]"
+        in pathlib.Path(finding.reproducer).read_text()
+    )
+    command = [sys.executable, "-m", "ms_adapter", "run", finding.reproducer]
+    printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+    distance = {line.split()[-2]: float(line.split()[-1]) for line in printed if line.startswith("largest")}
+    assert distance["ours"] == 0 and distance["reference"] > 0.01
+
+
 def modules(**changed):
     """A reference and ours, which differs by an argument of its norm."""
 
@@ -157,6 +185,24 @@ def test_modules(tmp_path):
     assert finding.module == "Sequential.1" and {d["name"] for d in finding.differences} >= {"eps"}
     with pytest.raises(ValueError, match="no counterpart"):
         verify(a, torch.nn.Linear(6, 9), x)
+
+
+@needs_pytorch
+@pytest.mark.parametrize("seed", range(4))
+def test_a_gradient_that_cancels_out(seed, tmp_path):
+    """Of two samples batch norm makes 1 and -1: what its bias gets is their rounding alone."""
+    import torch as pytorch
+
+    x = np.random.RandomState(seed).randn(2, 8).astype(np.float32)
+
+    def sgd(torch, parameters):
+        return torch.optim.SGD(parameters, lr=0.1)
+
+    pair = pytorch.nn.BatchNorm1d(8), torch.nn.BatchNorm1d(8)
+    assert verify(*pair, [x], steps=2, optimizer=sgd, folder=str(tmp_path)) is None
+    with torch.no_grad():
+        pair[1].bias.add_(1e-4)
+    assert verify(*pair, [x], copy_weights=False, folder=str(tmp_path)) is not None
 
 
 @needs_pytorch

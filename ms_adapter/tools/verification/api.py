@@ -14,6 +14,7 @@ from ms_adapter.tools.formats import Entry
 from .blame import find_culprit
 from .child.perturb import Noise
 from .child.recorder import Recorder
+from .child.render import tensors_in
 from .child.values import Store
 from .chunks import read_chunk
 from .finding import Finding, describe, describe_asked
@@ -21,6 +22,7 @@ from .reproducer import write_reproducer
 from .walk import Walk
 
 _EVERYTHING = 1 << 40
+_PERTURBED = ("perturbed-1", "perturbed-2")  # runs of the reference
 
 
 def verify(
@@ -66,8 +68,10 @@ def verify(
         _copy_weights(reference_module, our_module)
     state = {name: _numpy(tensor).copy() for name, tensor in reference_module.state_dict().items()}
     with tempfile.TemporaryDirectory(prefix="ms-adapter-verify-") as work:
-        folders = [os.path.join(work, name) for name in ("reference", "perturbed", "ours")]
-        for where, module, noise in zip(folders, (reference_module, reference_module, our_module), (0, 1, 0)):
+        folders = [os.path.join(work, name) for name in ("reference", "ours", *_PERTURBED)]
+        runs = [(reference_module, 0), (our_module, 0)]
+        runs += [(reference_module, i + 1) for i in range(len(_PERTURBED))]
+        for where, (module, noise) in zip(folders, runs):
             os.mkdir(where)
             _record(module, inputs, loss, steps, optimizer, seed, where, noise)
             if module is reference_module:
@@ -134,6 +138,8 @@ def _record(
     recorder = Recorder(torch, store, Noise(torch, noise) if noise else None)
     torch.manual_seed(seed)
     args, kwargs = _tensors(torch, inputs)
+    if recorder.noise is not None:  # where little differences of inputs are amplified, rounding is too
+        recorder.noise.apply("inputs", (), tensors_in((args, kwargs), recorder.is_tensor))
     stepper = optimizer(torch, module.parameters()) if optimizer else None
     with recorder:
         for _ in range(steps):
@@ -157,8 +163,6 @@ def _tensors(torch: Any, inputs: Any) -> tuple[tuple, dict]:
 
 
 def _mean_square(torch: Any, output: Any) -> Any:
-    from .child.render import tensors_in
-
     found = [t for t in tensors_in(output, lambda v: isinstance(v, torch.Tensor)) if t.is_floating_point()]
     if not found:
         raise ValueError("verify: the module returns no floating-point tensor: give a loss")
@@ -172,9 +176,8 @@ def _first_divergence(folders: list[str], out: str) -> Finding | None:
         chunks = [read_chunk(folder, index) for folder in folders]
         if any(chunk is None for chunk in chunks):
             return describe_asked(walk)
-        reference, perturbed, ours = chunks
-        assert reference is not None and perturbed is not None and ours is not None
-        parting = walk.chunk(reference, ours, [perturbed])
+        reference, ours, *perturbed = (chunk for chunk in chunks if chunk is not None)
+        parting = walk.chunk(reference, ours, perturbed)
         if parting is not None:
             culprit = find_culprit(walk, parting)
             finding = describe(walk, parting, culprit)

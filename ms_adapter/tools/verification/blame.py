@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from .child.draws import RANDOM, draws
 from .chunks import Event
 from .walk import Parting, Side, Walk
 
@@ -14,15 +15,6 @@ _OVERWRITE = (
     "xavier_", "orthogonal_", "trunc_normal_", "constant_", "zeros_", "ones_", "eye_", "dirac_", "sparse_",
     "set_data",
 )  # fmt: skip
-
-
-_RANDOM = frozenset((
-    "rand", "randn", "randint", "randperm", "rand_like", "randn_like", "randint_like", "bernoulli",
-    "multinomial", "normal", "poisson", "dropout", "dropout1d", "dropout2d", "dropout3d", "alpha_dropout",
-    "feature_alpha_dropout", "rrelu", "gumbel_softmax", "uniform_", "normal_", "exponential_",
-    "bernoulli_", "random_", "geometric_", "cauchy_", "log_normal_", "lstm", "gru", "rnn_tanh",
-    "scaled_dot_product_attention",
-))  # fmt: skip
 
 
 @dataclass
@@ -75,8 +67,8 @@ def _find(walk: Walk, parting: Parting) -> Culprit:
 
 def _earlier_draw(walk: Walk, found: Culprit) -> Culprit | None:
     """Where a random operator gives other numbers: one without partner before it has moved the stream."""
-    draws = (found.ours, found.reference)
-    if found.why != "itself" or not all(event is not None and event["name"] in _RANDOM for event in draws):
+    both = (found.ours, found.reference)
+    if found.why != "itself" or not all(event is not None and event["name"] in RANDOM for event in both):
         return None
     for side, events, why, clean in (
         (walk.reference, walk.reference_by_number, "missing", walk.clean_reference),
@@ -84,15 +76,9 @@ def _earlier_draw(walk: Walk, found: Culprit) -> Culprit | None:
     ):
         for event in events.values():
             alone = event["kind"] == "op" and event["number"] not in side.matched
-            if alone and _draws(event) and not any(number in clean for number in event["outs"]):
+            if alone and draws(event["name"]) and not any(number in clean for number in event["outs"]):
                 return Culprit(found.ours if why == "missing" else event, event, why)
     return None
-
-
-def _draws(event: Event) -> bool:
-    return event["name"] in _RANDOM or event["name"].startswith(
-        ("kaiming_", "xavier_", "orthogonal_", "trunc_")
-    )
 
 
 def _of_value(walk: Walk, parting: Parting) -> Culprit:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import linecache
 import os
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from difflib import SequenceMatcher
 from typing import Any
@@ -134,14 +135,19 @@ def _differences(culprit: Culprit) -> list[dict[str, str]]:
         return []
     if o["name"] != r["name"]:
         return [_difference("operator", r["name"], o["name"])] + _free_constants(r, o)
-    theirs, ours = dict(_named(r)), dict(_named(o))
+    parameters = r.get("parameters") or o.get("parameters") or []
+    theirs, ours = dict(_named(r, parameters)), dict(_named(o, parameters))
+    for side, other in ((theirs, ours), (ours, theirs)):  # what is left out has its default
+        side.update({k: text for k, text in parameters if text and k in other and k not in side})
     if set(theirs) == set(ours):
         return [_difference(k, theirs[k], ours[k]) for k in ours if theirs[k] != ours[k]]
     return _free_constants(r, o)
 
 
-def _named(event: Event) -> list[tuple[str, str]]:
-    return [(name or f"argument {i}", _plain(text)) for i, (name, text) in enumerate(event["arguments"])]
+def _named(event: Event, parameters: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    names = [name for name, _ in parameters]
+    names += [f"argument {i}" for i in range(len(names), len(event["arguments"]))]
+    return [(name or names[i], _plain(text)) for i, (name, text) in enumerate(event["arguments"])]
 
 
 def _plain(text: str) -> str:

@@ -17,6 +17,7 @@ _SUMS = frozenset((
     "dot", "vdot", "trace", "nansum", "nanmean", "prod", "cumsum", "einsum", "matmul", "mm", "bmm",
     "linear", "conv1d", "conv2d", "conv3d", "bilinear", "addmm", "__matmul__", "__rmatmul__",
 ))  # fmt: skip
+_GRADIENT_ROUNDINGS = 4  # before its summands are taken together: in the loss, and on the way back
 
 
 @dataclass
@@ -203,23 +204,61 @@ class Walk:
         self._note_asked(r, o, zip(r["groups"], o["groups"]))
         return (
             self._named(r, o, "gradients", "the gradient of")
-            or self._named(r, o, "parameters", "parameter")
-            or self._named(r, o, "states", "optimizer state")
+            or self._named(r, o, "parameters", "parameter", _rate(r) * (self.steps + 1))
+            or self._named(r, o, "states", "optimizer state", self.steps + 1)
         )
 
-    def _named(self, r: Event, o: Event, field_name: str, what: str) -> Parting | None:
+    def _named(self, r: Event, o: Event, field_name: str, what: str, scale: float = 1.0) -> Parting | None:
+        """Compare by name. `scale` is by how much a gradient's rounding comes in."""
         ours, reference = o.get(field_name, []), r.get(field_name, [])
-        by_name = dict(reference)
+        by_name = {name: (name, number) for name, number in reference}
         if not {name for name, _ in ours} & set(by_name):  # other names: then by order
-            by_name = {name: number for (name, _), (_, number) in zip(ours, reference)}
+            by_name = {name: theirs for (name, _), theirs in zip(ours, reference)}
         for name, b in ours:
-            a = by_name.get(name)
-            if a is None:
+            if name not in by_name:
                 continue
+            their_name, a = by_name[name]
             found = self.verdict(a, b)
+            if not found.agree:
+                found = self.verdict(a, b, scale * self._summed_gradient(their_name.partition(":")[0], a))
             if not found.agree:
                 return Parting(r, o, found, f"{what} {name}", (a, b))
         return None
+
+    def _summed_gradient(self, name: str, number: int) -> float:
+        """For a bias and its like, whose gradient is a sum: how large what is summed can make its rounding.
+
+        What comes back to the operators that use the parameter may cancel out in the sum.
+        """
+        reference = self._chunks[0]
+        value = reference.values.get(number)
+        if value is None or len(value.shape) != 1:
+            return 0.0
+        users = {e["number"] for e in reference.events if e["kind"] == "op" and name in e["names"]}
+        flows = [flow for e in reference.events if e["kind"] == "backward" for flow in e["flow"]]
+        return max(
+            (
+                _GRADIENT_ROUNDINGS
+                * self._judge.size(g)
+                * np.sqrt(max(1.0, np.prod(reference.values[g].shape) / max(1, value.shape[0])))
+                for event, _, g in flows
+                if event in users and g in reference.values
+            ),
+            default=0.0,
+        )
+
+
+def _rate(step: Event) -> float:
+    """The largest learning rate of an optimizer."""
+    return max((float(group["lr"]) for group in step["groups"] if _is_number(group.get("lr"))), default=0.0)
+
+
+def _is_number(text: str | None) -> bool:
+    try:
+        float(text or "")
+    except ValueError:
+        return False
+    return True
 
 
 def _is_other(a: str, b: str) -> bool:

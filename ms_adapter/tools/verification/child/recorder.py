@@ -7,9 +7,11 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Any
 
+from .draws import draws
 from .modules import ModuleWatch
 from .perturb import Noise
 from .render import arguments, tensors_in
+from .signatures import Signatures
 from .sites import Sites
 from .training import TrainingWatch
 from .values import Store
@@ -44,6 +46,7 @@ class Recorder:
     ) -> None:
         self.torch, self.store, self.noise = torch, store, noise
         self.sites = Sites(torch.__file__)
+        self._signatures = Signatures(torch)
         self.events: list[dict[str, Any]] = []
         self.muted = False  # backward and optimizers are events of their own
         self.first_event = 0  # the number of the chunk's first event
@@ -95,6 +98,7 @@ class Recorder:
         inputs = list(tensors_in((args, kwargs), self.is_tensor))
         before = [self.store.number_of(tensor) for tensor in inputs]
         versions = [_version(tensor) for tensor in inputs]
+        stream = self.torch.get_rng_state().numpy().tobytes() if draws(name) else None
         result = func(*args, **kwargs)
         outputs = list(tensors_in(result, self.is_tensor))
         changed = [
@@ -111,6 +115,8 @@ class Recorder:
         for i in changed:
             self.store.changed(inputs[i])
         self._note(name, func, args, kwargs, inputs, before, changed, outputs)
+        if stream is not None:
+            self.events[-1]["stream"] = stream
         return result
 
     def _is_running_figure(self, name: str, i: int, tensor: Any) -> bool:
@@ -140,6 +146,7 @@ class Recorder:
             "outs": [number_of(tensor) for tensor in outputs],
             "changed": [(i, number_of(inputs[i])) for i in changed],
             "arguments": arguments(args, kwargs, self.is_tensor),
+            "parameters": self._signatures.of(func),
         }
         at = self.add(event)
         self.store.written_by([*outputs, *(inputs[i] for i in changed)], at)
