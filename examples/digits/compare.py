@@ -1,7 +1,8 @@
 """Runs train.py under PyTorch and under ms_adapter, each in its own process, and prints them side by side.
 
 Exit code 1 when they differ by more than they may: in float64 1e-9 over the first 20 losses; in float32
-three times what PyTorch differs from itself, with oneDNN on and off, in the same run; 0.3 points of accuracy.
+three times what PyTorch differs from itself, with oneDNN on and off, in the same run; 0.3 points of accuracy,
+or, in float32, as much as PyTorch's two runs are apart.
 """
 
 from __future__ import annotations
@@ -80,11 +81,16 @@ def main() -> int:
     print_totals(runs)
 
     spread = difference(torch32, plain32)
+    own = abs(torch32["accuracy"] - plain32["accuracy"])
     checks = [
         ("float64: largest relative difference", difference(torch64, ours64), MAX_FLOAT64),
         ("float32: largest relative difference", difference(torch32, ours32), MAX_SPREADS * spread),
         ("float64: difference in accuracy", abs(torch64["accuracy"] - ours64["accuracy"]), MAX_ACCURACY),
-        ("float32: difference in accuracy", abs(torch32["accuracy"] - ours32["accuracy"]), MAX_ACCURACY),
+        (
+            "float32: difference in accuracy",
+            abs(torch32["accuracy"] - ours32["accuracy"]),
+            max(MAX_ACCURACY, own),
+        ),
     ]
     print(f"\nfloat32: PyTorch differs from itself by {spread:.2g} (first {FIRST} losses, oneDNN on and off)")
     for what, value, limit in checks:
