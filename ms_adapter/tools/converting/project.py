@@ -13,6 +13,7 @@ import libcst
 from ms_adapter.tools.scanning.findings import scan
 from ms_adapter.tools.scanning.source import files
 from ms_adapter.tools.scanning.targets import MISSING, standing
+from ms_adapter.tools.whole import write_whole
 
 from .rewrite import Remark, rewrite
 
@@ -116,12 +117,3 @@ def write_copy(root: Path, out: Path, outcomes: list[Outcome]) -> None:
     for o in outcomes:
         if o.after != o.before:
             write_whole(out / o.path.relative_to(root), o.after)
-
-
-def write_whole(path: Path, data: bytes) -> None:
-    """The file as it was, or the new one, with the same permissions: never a part."""
-    beside = path.with_name(path.name + ".part")
-    beside.write_bytes(data)
-    if path.exists():
-        shutil.copymode(path, beside)
-    beside.replace(path)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ms_adapter.tools.frame import EXIT_DIFFERS, EXIT_ERROR, EXIT_SAME, Tool
 from ms_adapter.tools.screen import Screen
+from ms_adapter.tools.whole import write_whole
 
 if TYPE_CHECKING:
     from .findings import Findings
@@ -38,22 +39,15 @@ def _run(arguments: argparse.Namespace, screen: Screen) -> int:
     if arguments.html:
         from .page import page
 
-        write_whole(Path(arguments.html), page(found))
+        write_whole(Path(arguments.html), page(found).encode())
     if arguments.sarif:
         from .sarif import sarif
 
-        write_whole(Path(arguments.sarif), sarif(found))
+        write_whole(Path(arguments.sarif), sarif(found).encode())
     _show(found, arguments.all, screen)
     if any(f.error for f in found.files):
         return EXIT_ERROR
     return EXIT_DIFFERS if found.by_word(MISSING) or any(f.unsure for f in found.files) else EXIT_SAME
-
-
-def write_whole(path: Path, text: str) -> None:
-    """The file as it was, or the new one: never a part."""
-    beside = path.with_name(path.name + ".part")
-    beside.write_text(text, encoding="utf-8")
-    beside.replace(path)
 
 
 def _show(found: Findings, everything: bool, screen: Screen) -> None:

@@ -126,7 +126,7 @@ class Evaluator(Caller):
                 return frozenset({Foreign(f"dict.{name}")})
             return self.object_attribute(node, Inst("torch.Tensor"), kind) if member else BATCH
         if isinstance(owner, Object):
-            return self.instance_attribute(node, owner, kind)
+            return self.class_attribute(node, owner.cls, owner, kind)
         if isinstance(owner, Class):
             return self.class_attribute(node, owner, owner, kind)
         if isinstance(owner, Parent):
@@ -202,9 +202,6 @@ class Evaluator(Caller):
                 self.use(node, member, kind)
         elif isinstance(owner, Api):
             self.use(node, api.canonical(f"{owner.name}.{node.attr}"), kind)
-
-    def instance_attribute(self, node: ast.Attribute, owner: Object, kind: str) -> Types:
-        return self.class_attribute(node, owner.cls, owner, kind)
 
     def class_attribute(self, node: ast.Attribute, cls: Class, owner: Value, kind: str) -> Types:
         foreign = ""

@@ -191,15 +191,8 @@ class Run(Executor):
         self.opened = []
 
     def run(self) -> None:
-        if self.unit.function is not None:
-            self.own_annotations()
         self.block(self.unit.body)
         self.unit.uses = list(self.uses.values())
-
-    def own_annotations(self) -> None:
-        function = self.unit.function
-        if not isinstance(function.node, ast.Lambda) and function.owner is None:
-            self.program.noted.setdefault(id(function), NOTHING)
 
     def home(self, name: str) -> Cell:
         """The cell of a name that is assigned here."""
