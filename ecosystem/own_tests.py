@@ -126,7 +126,7 @@ def only_ours(scratch: Path) -> Path:
 
 
 def run(side: str, entry: Entry, folder: Path, beside: Sequence[Path], record: Path) -> Outcome:
-    """Run the tests of one side, going on after a crash as long as there is progress."""
+    """Run the tests of one side, going on after a crash as long as there is progress; the seconds go beside."""
     paths = [*(folder / path for path in entry.paths), *beside]
     env: dict[str, str] = {
         **os.environ,
@@ -148,8 +148,15 @@ def run(side: str, entry: Entry, folder: Path, beside: Sequence[Path], record: P
             arguments = [*command, *pytest, "--continue-on-collection-errors", *entry.arguments]
             code = subprocess.run(arguments, env=env, cwd=folder, stdout=log, stderr=log).returncode
             seconds += time.perf_counter() - start
+            record.with_suffix(".seconds").write_text(f"{seconds}\n")
             if code == 0 or len(known(record)) == before:
-                return Outcome(known(record), seconds)
+                return last(record)
+
+
+def last(record: Path) -> Outcome:
+    """What the last run of a side found."""
+    seconds = record.with_suffix(".seconds")
+    return Outcome(known(record), float(seconds.read_text()) if seconds.exists() else 0)
 
 
 def line(entry: Entry, sides: dict[str, Outcome]) -> str:
@@ -225,7 +232,7 @@ def main() -> int:
         sides = {
             side: run(side, entry, folder, [*beside, torch[side]], record)
             if side in args.sides
-            else Outcome(known(record), 0)
+            else last(record)
             for side, record in records.items()
         }
         print(line(entry, sides), flush=True)

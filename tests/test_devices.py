@@ -82,6 +82,22 @@ def test_a_script_for_one_accelerator_trains_on_the_cpu_and_is_told_so_once(tmp_
     assert there.stderr.count("no accelerator: 'cuda' and 'npu' mean 'cpu'") == 1
 
 
+def test_a_device_that_is_only_made_says_nothing_until_something_is_put_there(tmp_path):
+    done = run(
+        tmp_path,
+        """
+        import sys, torch
+        device = torch.device("cuda", 1)
+        print(device == torch.device("cpu"), torch.device(0), torch.device(device), flush=True)
+        print("made", file=sys.stderr, flush=True)
+        torch.nn.Linear(1, 1).to(device), torch.ones(1, device=torch.device(0))
+        """,
+    )
+    assert done.stdout.split() == ["True", "cpu", "cpu"]
+    before, after = done.stderr.split("made")
+    assert before == "" and after.count("no accelerator") == 1
+
+
 def test_one_that_asks_is_told_the_truth_and_nothing_else(tmp_path):
     done = run(
         tmp_path,

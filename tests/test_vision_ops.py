@@ -155,6 +155,12 @@ def test_nms_keeps_the_best_of_what_overlaps(dtype: torch.dtype) -> None:
     assert vision.nms(torch.zeros(0, 4), torch.zeros(0), 0.3).shape == (0,)
 
 
+@pytest.mark.parametrize(("threshold", "kept"), [(1 / 3, [0]), (0.33333335, [0, 1])])
+def test_nms_compares_with_the_threshold_as_given_not_rounded(threshold: float, kept: list[int]) -> None:
+    boxes = torch.tensor([[0.0, 0.0, 2.0, 1.0], [1.0, 0.0, 3.0, 1.0]])  # a third, in float32 a little more
+    assert vision.nms(boxes, torch.tensor([2.0, 1.0]), threshold).tolist() == kept
+
+
 def deformed(
     x: np.ndarray, w: np.ndarray, offset: np.ndarray, mask: np.ndarray, s: dict[str, Any]
 ) -> np.ndarray:

@@ -9,6 +9,14 @@ namespace msa::py {
 
 namespace {
 
+// A torch.device that a script may have made of "cuda" without any: a library makes such a one as
+// the default of an argument, so that it is the first use which is told of.
+struct NamedDevice {
+  DeviceObject device;
+  bool stands_in;
+};
+bool& stands_in(PyObject* o) { return reinterpret_cast<NamedDevice*>(o)->stands_in; }
+
 thread_local std::vector<Device> entered;  // defaults to restore, innermost last
 
 std::string text_of(Device d) { return cat(d); }
@@ -43,25 +51,22 @@ Device with_index(Device d, PyObject* index) {
   return d;
 }
 
-// "cuda" is one device here, whatever the index.
-bool names_stand_in(PyObject* kind) {
-  if (!PyUnicode_Check(kind)) return false;
-  Device d = meant_device_of_any_machine(PyUnicode_AsUTF8(kind));
-  return device_name(d.kind) != PyUnicode_AsUTF8(kind);
-}
-
-// As to_device, for devices of other machines, too.
-bool to_any_device(PyObject* o, Device& out) {
+// As to_device, for devices of other machines, too; and whether it stands for an accelerator not
+// here.
+bool to_any_device(PyObject* o, Device& out, bool& for_another) {
   if (is_device(o)) {
     out = device_value(o);
+    for_another = stands_in(o);
   } else if (PyUnicode_Check(o)) {
     Py_ssize_t n;
     const char* text = PyUnicode_AsUTF8AndSize(o, &n);
     if (!text) throw PythonError();
     out = meant_device_of_any_machine({text, static_cast<size_t>(n)});
+    for_another = is_absent_accelerator({text, static_cast<size_t>(n)});
   } else if (PyLong_Check(o) && !PyBool_Check(o)) {
     with_index({}, o);
-    out = stand_in();  // a bare index names an accelerator, as in PyTorch
+    out = accelerator();  // a bare index names an accelerator, as in PyTorch
+    for_another = true;
   } else {
     return false;
   }
@@ -76,14 +81,17 @@ PyObject* construct(PyTypeObject*, PyObject* args, PyObject* kwargs) {
                                      &index))
       return nullptr;
     Device d;
-    MSA_REQUIRE(to_any_device(kind, d), Type,
+    bool for_another;
+    MSA_REQUIRE(to_any_device(kind, d, for_another), Type,
                 "device: type must be a string, an index or a torch.device, not ",
                 Py_TYPE(kind)->tp_name);
     if (index && index != Py_None) {
       Device numbered = with_index(d, index);
-      if (!names_stand_in(kind)) d = numbered;
+      if (!for_another) d = numbered;  // "cuda" is one device here, whatever the index
     }
-    return device_object(d);
+    PyObject* made = device_object(d);
+    if (made) stands_in(made) = for_another;
+    return made;
   });
 }
 
@@ -96,9 +104,10 @@ PyObject* reduce(PyObject* self, PyObject*) {
 
 PyObject* enter(PyObject* self, PyObject*) {
   return guarded([&] {
-    require_here(device_value(self));
+    Device device;
+    to_device(self, device);
     entered.push_back(default_device());
-    set_default_device(device_value(self));
+    set_default_device(device);
     return Py_NewRef(self);
   });
 }
@@ -138,7 +147,7 @@ PyGetSetDef getters[] = {
 PyTypeObject device_type = [] {
   PyTypeObject t = blank_type();
   t.tp_name = "torch.device";
-  t.tp_basicsize = sizeof(DeviceObject);
+  t.tp_basicsize = sizeof(NamedDevice);
   t.tp_flags = Py_TPFLAGS_DEFAULT;
   t.tp_repr = repr;
   t.tp_str = str;
@@ -158,8 +167,10 @@ PyObject* device_object(Device d) {
 }
 
 bool to_device(PyObject* o, Device& out) {
-  if (!to_any_device(o, out)) return false;
+  bool for_another;
+  if (!to_any_device(o, out, for_another)) return false;
   require_here(out);
+  if (for_another) say_stand_in();
   return true;
 }
 

@@ -12,18 +12,18 @@ void set_accelerator(Device device);
 // Said by whoever gives a device a backend: a device of this name then means itself.
 void set_device_present(DeviceKind kind, bool present);
 
-// As parse_device, for what a script wrote: an accelerator that is not here means `accelerator()`,
-// and a warning says so once where that is `cpu`.
-Device meant_device(std::string_view text);
+// Whether the text names an accelerator that is not here: it then means `accelerator()`.
+bool is_absent_accelerator(std::string_view text);
 
-// The same for torch.device, which may also name a device that only other machines have ("mps"), to
-// compare with: nothing can be put there.
+// As parse_device, for what a script wrote; may also be a device that only other machines have
+// ("mps"), to compare with: nothing can be put there. Says nothing of a stand-in: that is for
+// whoever puts something there.
 Device meant_device_of_any_machine(std::string_view text);
 Device parse_device_of_any_machine(std::string_view text);
 bool is_elsewhere(Device device);
 void require_here(Device device);
 
-// The stand-in for an accelerator given as "cuda", or by its bare index.
-Device stand_in();
+// Something is put on an accelerator that is not here: a warning says once where it goes instead.
+void say_stand_in();
 
 }  // namespace msa

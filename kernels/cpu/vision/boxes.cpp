@@ -1,6 +1,7 @@
 // nms: of boxes that overlap, the one with the highest score.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <vector>
 
@@ -40,24 +41,57 @@ struct Box {
   T area() const { return (x2 - x1) * (y2 - y1); }
 };
 
+// Boxes in the order of their scores, and which of them are struck out: loops of a fixed length
+// over plain arrays, which the compiler turns into vector instructions.
+constexpr int kTile = 64;
 template <class T>
-bool overlaps(const Box<T>& a, const Box<T>& b, double threshold) {
-  const T width = std::max(T(0), std::min(a.x2, b.x2) - std::max(a.x1, b.x1));
-  const T height = std::max(T(0), std::min(a.y2, b.y2) - std::max(a.y1, b.y1));
-  const T common = width * height;
-  return static_cast<double>(common / (a.area() + b.area() - common)) > threshold;
+struct Tile {
+  T x1[kTile], y1[kTile], x2[kTile], y2[kTile], area[kTile], gone[kTile];
+};
+
+template <class T>
+std::vector<Tile<T>> tiled(const Box<T>* boxes, const std::vector<int64_t>& order) {
+  std::vector<Tile<T>> tiles((order.size() + kTile - 1) / kTile);
+  for (size_t i = 0; i < order.size(); ++i) {
+    Tile<T>& tile = tiles[i / kTile];
+    const size_t at = i % kTile;
+    const Box<T>& box = boxes[order[i]];
+    tile.x1[at] = box.x1, tile.y1[at] = box.y1, tile.x2[at] = box.x2, tile.y2[at] = box.y2;
+    tile.area[at] = box.area();
+  }
+  return tiles;
+}
+
+template <class T>
+void strike_what_overlaps(const Box<T> box, T limit, Tile<T>& tile) {
+  const T area = box.area();
+  for (int j = 0; j < kTile; ++j) {
+    const T width = std::max(T(0), std::min(box.x2, tile.x2[j]) - std::max(box.x1, tile.x1[j]));
+    const T height = std::max(T(0), std::min(box.y2, tile.y2[j]) - std::max(box.y1, tile.y1[j]));
+    const T common = width * height;
+    tile.gone[j] = common / (area + tile.area[j] - common) > limit ? T(1) : tile.gone[j];
+  }
+}
+
+// The largest T that is not above the threshold: a T is above the one where it is above the other.
+template <class T>
+T rounded_down(double threshold) {
+  const T near = static_cast<T>(threshold);
+  if (static_cast<double>(near) <= threshold) return near;
+  return std::nextafter(near, -std::numeric_limits<T>::infinity());
 }
 
 template <class T>
 std::vector<int64_t> kept(const Box<T>* boxes, const std::vector<int64_t>& order,
                           double threshold) {
-  std::vector<bool> gone(order.size());
+  std::vector<Tile<T>> tiles = tiled(boxes, order);
+  const T limit = rounded_down<T>(threshold);
   std::vector<int64_t> found;
   for (size_t i = 0; i < order.size(); ++i) {
-    if (gone[i]) continue;
+    if (tiles[i / kTile].gone[i % kTile] != 0) continue;
     found.push_back(order[i]);
-    for (size_t j = i + 1; j < order.size(); ++j)
-      if (!gone[j] && overlaps(boxes[order[i]], boxes[order[j]], threshold)) gone[j] = true;
+    for (size_t k = i / kTile; k < tiles.size(); ++k)
+      strike_what_overlaps(boxes[order[i]], limit, tiles[k]);
   }
   return found;
 }

@@ -13,6 +13,7 @@ from ._launch import (
 )
 from .constants import default_pg_timeout
 from .distributed_c10d import *  # noqa: F403 - its __all__ is the list
+from .distributed_c10d import _rank_not_in_group
 
 
 def is_available():

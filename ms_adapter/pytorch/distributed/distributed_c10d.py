@@ -15,9 +15,11 @@ from ._group import (
     reduce_op,
 )
 from ._launch import place_in_world
+from ._store import FileStore, HashStore, PrefixStore, Store, TCPStore
 
 __all__ = [
-    "Backend", "GroupMember", "P2POp", "ProcessGroup", "ReduceOp", "Work", "all_gather",
+    "Backend", "FileStore", "GroupMember", "HashStore", "P2POp", "PrefixStore", "ProcessGroup", "ReduceOp",
+    "Store", "TCPStore", "Work", "all_gather",
     "all_gather_coalesced", "all_gather_into_tensor", "all_gather_object", "all_gather_single",
     "all_reduce", "all_reduce_coalesced", "all_to_all", "all_to_all_single", "barrier",
     "batch_isend_irecv", "broadcast", "broadcast_object_list", "destroy_process_group", "gather",
@@ -95,6 +97,11 @@ def _member(group):
     if group is None:
         return default
     return None if group is GroupMember.NON_GROUP_MEMBER else group
+
+
+def _rank_not_in_group(group):
+    """Whether this process has no part in a group; None is the default group, which it is in."""
+    return group is GroupMember.NON_GROUP_MEMBER
 
 
 def new_group(
