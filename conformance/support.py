@@ -83,7 +83,10 @@ def merge(runs: list[Path]) -> None:
 @functools.cache
 def _at_start() -> frozenset[str]:
     """PyTorch's names right after its import: other parts of it appear as they are imported."""
-    command = [sys.executable, "-c", "import torch; print(*dir(torch))"]
+    import torch
+
+    site = str(Path(torch.__file__).parents[1])  # MindSpore's environment finds PyTorch elsewhere
+    command = [sys.executable, "-c", f"import sys; sys.path += [{site!r}]; import torch; print(*dir(torch))"]
     return frozenset(subprocess.run(command, capture_output=True, text=True, check=True).stdout.split())
 
 

@@ -27,6 +27,9 @@ COMMANDS = {
     "scan": Command(
         "ms_adapter.tools.scanning.command", "TOOL.main", "list the uses of PyTorch's API in a program"
     ),
+    "map": Command(
+        "ms_adapter.tools.mapping.command", "TOOL.main", "show what MindSpore calls a name of PyTorch's"
+    ),
     "verify": Command(
         "ms_adapter.tools.verification.command", "TOOL.main", "find the first line that differs from PyTorch"
     ),

@@ -1,0 +1,96 @@
+"""python -m conformance.mapping [--only REGEX]: measures, and writes ms_adapter/tools/mapping/data.json.
+
+Runs where MindSpore is; PyTorch may be elsewhere (CONFORMANCE_ORACLE names its site-packages).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+import time
+import types
+from pathlib import Path
+from typing import Any
+
+from .. import pool
+from . import assemble, names, run
+from .face import MindSporeFace
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="conformance.mapping", description=__doc__)
+    parser.add_argument("--only", default="", help="regular expression searched in PyTorch's names")
+    parser.add_argument(
+        "--max-samples", type=int, default=6, help="samples for a dtype, a fixed random choice"
+    )
+    parser.add_argument("--jobs", type=int, default=2, help="worker processes")
+    parser.add_argument("--timeout", type=float, default=30.0, help="seconds without progress: a hang")
+    parser.add_argument("--records", help="keep the raw outcomes in this file")
+    parser.add_argument("--reuse", help="take the raw outcomes from this file, measure what it lacks")
+    parser.add_argument("--verbose", action="store_true", help="print each item")
+    parser.set_defaults(impl="mindspore", device="", grad=False, tol_scale=1.0)
+    return parser.parse_args()
+
+
+def measure(wanted: dict[str, list[str]], opts: Any) -> dict[str, dict[str, Any]]:
+    """{"torch.add > mindspore.mint.add": {dtype: outcome}}; what ends the process is an outcome too."""
+    found: dict[str, dict[str, Any]] = {pair: {} for pair in wanted}
+    left = {pair: list(dtypes) for pair, dtypes in wanted.items() if dtypes}
+    while left:
+        items = [("mapping", f"{pair} @ {','.join(dtypes)}", "") for pair, dtypes in left.items()]
+        left = {}
+        for record in pool.run_all(items, opts):
+            pair, _, dtypes = record["name"].partition(" @ ")
+            found[pair] |= record.get("outcomes") or {}
+            if opts.verbose:
+                print(f"{pair}: {record.get('crash', '')} {record.get('outcomes')}", flush=True)
+            if harness := record["phases"].get("harness"):
+                print(pair, harness, file=sys.stderr, flush=True)
+            if crash := record.get("crash"):
+                rest = _after_crash(dtypes.split(","), crash, found[pair])
+                if rest:
+                    left[pair] = rest
+    return found
+
+
+def _after_crash(dtypes: list[str], crash: str, outcomes: dict[str, Any]) -> list[str]:
+    """Notes the dtype that ended the process; gives those that were not tried yet."""
+    how, _, where = crash.splitlines()[0].partition(" in ")
+    at = where.split(" #")[0]
+    if at not in dtypes:
+        at = next((d for d in dtypes if d not in outcomes), dtypes[0])
+    outcomes[at] = {"ends": 1, "ends:": ["", f"the process ends ({how})"]}
+    return dtypes[dtypes.index(at) + 1 :]
+
+
+def _is_there(found: Any) -> bool:
+    return found is not None and not isinstance(found, types.ModuleType)
+
+
+def main() -> int:
+    opts, begin = arguments(), time.time()
+    face = MindSporeFace()
+    paths = [path for path in names.all_names() if re.search(opts.only, path)]
+    known = json.loads(Path(opts.reuse).read_text()) if opts.reuse else {}
+    wanted: dict[str, list[str]] = {}
+    chosen: dict[str, list[str]] = {}
+    for path in paths:
+        chosen[path] = [c for c in names.candidates(path) if _is_there(face.resolve(c))]
+        for candidate in chosen[path]:
+            pair = f"{path} > {candidate}"
+            if pair not in known:
+                wanted[pair] = run.dtypes_of(path)
+    print(f"{len(paths)} names, {len(wanted)} pairs to measure", file=sys.stderr, flush=True)
+    outcomes = known | measure(wanted, opts)
+    if opts.records:
+        with open(opts.records, "w") as file:
+            json.dump(outcomes, file)
+    assemble.write(chosen, outcomes, face, partial=bool(opts.only))
+    print(f"{time.time() - begin:.0f} s", file=sys.stderr)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

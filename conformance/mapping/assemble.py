@@ -1,0 +1,195 @@
+"""Makes the data of `ms-adapter map` from what was measured: a verdict and the differences for each name."""
+
+from __future__ import annotations
+
+import datetime
+import inspect
+import json
+import re
+from typing import Any
+
+import torch
+
+from ..face import dotted
+from . import fit, signatures
+from .names import PAIRS, details, pairs
+
+DATA = PAIRS.with_name("data.json")
+KEPT = 3  # MindSpore names for one of PyTorch's
+OVERLOADS = 4
+HALVES = ("float16", "bfloat16")
+GOOD = ("ok", "random")
+# How an outcome is called in a difference, and which kind of difference it is.
+RESULTS = {
+    "near": ("precision", "results agree less closely"),
+    "values": ("results", "other results"),
+    "shape": ("results", "results of another shape"),
+    "dtype": ("results", "results of another dtype"),
+    "size": ("results", "results of another size"),
+    "fields": ("fields", "the results have no names"),
+    "raises": ("refused", "arguments refused that PyTorch takes"),
+    "state": ("state", "other parameters"),
+}
+
+
+def write(chosen: dict[str, list[str]], outcomes: dict[str, Any], face: Any, partial: bool) -> None:
+    """data.json; with `partial` only the names at hand are replaced."""
+    old = json.loads(DATA.read_text())["names"] if partial and DATA.exists() else {}
+    made = {path: record(path, found, outcomes, face) for path, found in chosen.items()}
+    table = dict(sorted((old | made).items()))
+    head = {
+        "pytorch": torch.__version__.partition("+")[0],
+        "mindspore": face.mod.__version__,
+        "target": "CPU",
+        "date": datetime.date.today().isoformat(),
+    }
+    lines = [f"  {json.dumps(name)}: {json.dumps(entry)}" for name, entry in table.items()]
+    DATA.write_text(json.dumps(head)[:-1] + ',\n"names": {\n' + ",\n".join(lines) + "\n}}\n")
+
+
+def record(path: str, found: list[str], outcomes: dict[str, Any], face: Any) -> dict[str, Any]:
+    """All that is known of one of PyTorch's names."""
+    ours = dotted(torch, path)
+    own = overloads(ours, path)
+    maps = [
+        counterpart(path, name, own, outcomes.get(f"{path} > {name}", {}), face.resolve(name))
+        for name in found
+        if likely(path, name, outcomes.get(f"{path} > {name}", {}))
+    ]
+    maps.sort(key=rank)
+    return {"kind": kind_of(path, ours), "signatures": own, "maps": maps[:KEPT]}
+
+
+def likely(path: str, name: str, measured: dict[str, Any]) -> bool:
+    """Whether it is called the same, listed by hand, or agrees on something: what the registry builds an
+    operator from need not do the same by itself."""
+    same = path.rpartition(".")[2].lower() == name.rpartition(".")[2].lower()
+    agrees = any(k in GOOD for outcome in measured.values() for k in outcome)
+    return same or agrees or name in pairs().get(path, {})
+
+
+def kind_of(path: str, found: Any) -> str:
+    if path.startswith(("torch.Tensor.", "torch.nn.Module.", "torch.optim.Optimizer.")):
+        return "method" if callable(found) else "attribute"
+    if inspect.isclass(found):
+        return "class"
+    return "function" if callable(found) else "value"
+
+
+def overloads(found: Any, path: str) -> list[str]:
+    """The signatures as text."""
+    if not callable(found):
+        return []
+    method = ".Tensor." in path or path.startswith(("torch.nn.Module.", "torch.optim.Optimizer."))
+    try:
+        return [signatures.text(s) for s in signatures.of(found, method or ".Cell." in path)][:OVERLOADS]
+    except ValueError:
+        return []
+
+
+def counterpart(
+    path: str, name: str, own: list[str], measured: dict[str, Any], theirs: Any
+) -> dict[str, Any]:
+    """One of MindSpore's names: how it differs, and the verdict."""
+    known = details(path, name)
+    offered = overloads(theirs, name)
+    differences: list[list[str]] = [["semantics", text] for text in known.get("differs", [])]
+    without: list[str] = []
+    if own and offered:
+        parsed = [[p for t in texts if (p := signatures.parsed(t)) is not None] for texts in (own, offered)]
+        found, without = fit.fit(*parsed, known.get("names")) if all(parsed) else ([], [])
+        differences += [list(d) for d in found]
+    results, gaps, state = of_results(measured)
+    differences += results
+    entry: dict[str, Any] = {"to": name, "verdict": verdict(differences, state)}
+    entry["checked"] = {d: _count(outcome) for d, outcome in measured.items()}
+    optional = {
+        "signatures": offered,
+        "differences": differences,
+        "without": without,
+        "gaps": gaps,
+        "platforms": platforms(theirs),
+        "note": known.get("note", ""),
+        "unmeasured": state if entry["verdict"] == "unmeasured" else "",
+    }
+    return entry | {key: value for key, value in optional.items() if value}
+
+
+def _count(outcome: dict[str, Any]) -> str:
+    """`5 of 6`: the samples that agree."""
+    counts = {k: n for k, n in outcome.items() if not k.endswith(":")}
+    return f"{sum(counts.get(k, 0) for k in GOOD)} of {sum(counts.values())}"
+
+
+def verdict(differences: list[list[str]], state: str) -> str:
+    if differences:
+        return "differs"
+    return "unmeasured" if state else "identical"
+
+
+def of_results(measured: dict[str, Any]) -> tuple[list[list[str]], list[str], str]:
+    """The differences that the samples show; half dtypes without kernels; why nothing was measured, if so."""
+    measured = {d: o for d, o in measured.items() if o}
+    if not measured:
+        return [], [], "PyTorch's tables have no samples for it"
+    kinds = {d: {k: n for k, n in o.items() if not k.endswith(":")} for d, o in measured.items()}
+    nothing = [d for d, counts in kinds.items() if set(counts) == {"kernel"}]
+    if len(nothing) == len(kinds):
+        return [], [], "no kernel on MindSpore's CPU target"
+    gaps = [d for d in HALVES if "kernel" in kinds.get(d, ())]
+    nothing = [d for d in nothing if d not in gaps]
+    differences: list[list[str]] = []
+    if nothing:
+        differences.append(["dtypes", f"no {', '.join(nothing)} on the CPU target"])
+    for kind, (word, text) in RESULTS.items():
+        where = [d for d, counts in kinds.items() if kind in counts]
+        if where:
+            differences.append([word, f"{text} ({', '.join(where)}){_example(measured, where, kind)}"])
+    if ends := [d for d, counts in kinds.items() if "ends" in counts]:
+        differences.append(["ends", f"ends the process on some input ({', '.join(ends)})"])
+    partly = [d for d, counts in kinds.items() if "kernel" in counts and d not in (*nothing, *gaps)]
+    if partly:
+        text = f"some arguments have no kernel on the CPU target ({', '.join(partly)})"
+        differences.append(["dtypes", text + _example(measured, partly, "kernel")])
+    if all(set(c) <= {"random", "kernel"} for c in kinds.values()):
+        differences.append(["random", "draws other random numbers"])
+    return differences, gaps, ""
+
+
+def _example(measured: dict[str, Any], where: list[str], kind: str) -> str:
+    for dtype in where:
+        if found := measured[dtype].get(f"{kind}:"):
+            call, text = found
+            return f", as `{call}`: {_plain(text)}" if call else f": {_plain(text)}"
+    return ""
+
+
+def _plain(text: str) -> str:
+    """A finding of the comparison in few words."""
+    text = re.sub(r"^values: ", "", " ".join(text.split()))
+    if m := re.search(r"Greatest absolute difference: (\S+)", text):
+        text = (
+            f"{text.split('values:')[0].rstrip() + ' ' if 'values:' in text else ''}up to {m.group(1)} apart"
+        )
+    return text
+
+
+def platforms(found: Any) -> str:
+    """What MindSpore's documentation declares."""
+    m = re.search(r"Supported Platforms:\s*\n\s*(.*)", getattr(found, "__doc__", None) or "")
+    return ", ".join(re.findall(r"``(\w+)``", m.group(1))) if m else ""
+
+
+LIGHT = {"dtypes", "precision", "random", "fields", "names"}  # before a name that could not be run
+WEIGHT = dict.fromkeys(LIGHT, 1) | {"defaults": 2, "extra": 3}
+
+
+def rank(entry: dict[str, Any]) -> tuple[int, int]:
+    """Identical before what differs little, that before what is unmeasured, then the rest."""
+    weight = sum(WEIGHT.get(kind, 4) for kind, _ in entry.get("differences", []))
+    if entry["verdict"] == "identical":
+        return 0, 0
+    if entry["verdict"] == "unmeasured":
+        return 2, 0
+    light = all(kind in LIGHT for kind, _ in entry["differences"])
+    return (1 if light else 3), weight

@@ -1,0 +1,202 @@
+"""The suite "mapping": a PyTorch name and a MindSpore name called with the same arguments, dtype by dtype."""
+
+from __future__ import annotations
+
+import functools
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import torch
+from torch.testing._internal import common_utils
+from torch.testing._internal.common_methods_invocations import op_db
+from torch.testing._internal.opinfo import core
+
+from .. import support
+from ..compare import NEAR, Comparer, Record, describe, tensors
+from ..face import Face, Missing, dotted
+from ..ops import GAUGE, SEED, UNDEFINED, floor_of, full_name, invoke, pick
+from . import modules, optimizers, signatures
+from .face import MindSporeFace
+from .fit import renames
+from .names import details
+
+DTYPES = (*("float32", "int64", "bool", "float64", "float16", "bfloat16", "int32", "uint8", "complex64"),)
+common_utils.extract_test_fn = core.extract_test_fn = lambda: None  # it reads the stack for each sample
+NO_KERNEL = ("unregistered", "fail! Unsupported data type", "not support", "unsupported", "Unsupported")
+
+
+def run(name: str, oracle: Face, face: MindSporeFace, rec: Record, opts: Any) -> None:
+    """`torch.add > mindspore.mint.add @ float32,int64`."""
+    path, target, dtypes = (part.strip() for part in name.replace("@", ">").split(">"))
+    rec.data["outcomes"] = outcomes = {}
+    if modules.case(path):
+        modules.run(path, target, face, outcomes, rec, opts)
+    elif optimizers.case(path):
+        optimizers.run(path, target, face, outcomes, rec)
+    elif tests(path):
+        for dtype in dtypes.split(","):
+            rec.at(dtype, 0)
+            outcome = Functions(path, target, oracle, face, opts).of_dtype(getattr(torch, dtype))
+            if outcome:
+                outcomes[dtype] = outcome
+            rec.partial()
+
+
+def tests(path: str) -> list[Any]:
+    """The entries of PyTorch's operator table that call a name."""
+    return [_entries()[item] for item, _ in support.tests_of(path.removeprefix("torch."))]
+
+
+@functools.cache
+def _entries() -> dict[str, Any]:
+    return {full_name(op): op for op in op_db}
+
+
+def dtypes_of(path: str) -> list[str]:
+    """The dtypes to measure: what PyTorch's tables have for the name, of those that both sides know."""
+    if case := modules.case(path):
+        return ["float32"] if torch.float32 in case.dtypes else []
+    if optimizers.case(path):
+        return ["float32"]
+    have = {d for op in tests(path) for d in op.supported_dtypes("cpu")}
+    return [d for d in DTYPES if getattr(torch, d) in have]
+
+
+def plain(tree: Any) -> Any:
+    """A result with tuples for lists and for tuples with names."""
+    if isinstance(tree, (list, tuple)) and not isinstance(tree, torch.Size):
+        return tuple(map(plain, tree))
+    return tree
+
+
+def verdict_of(err: BaseException) -> tuple[str, str]:
+    """(kind, text) of an exception of MindSpore's."""
+    text = " ".join(str(err).split("\n----")[0].split())[:200]
+    kind = "kernel" if any(word in text for word in NO_KERNEL) else "raises"
+    return kind, f"{type(err).__name__}: {text}"
+
+
+class Arguments:
+    """How keyword arguments of PyTorch's are written for a MindSpore name."""
+
+    def __init__(self, path: str, target: str, found: Any, theirs: Any) -> None:
+        known = details(path, target)
+        self.values, self.given = known.get("values", {}), known.get("given", {})
+        method = path.startswith("torch.Tensor.")
+        self.renamed = known.get("names") or renames(
+            signatures.of(found, method), signatures.of(theirs, method)
+        )
+
+    def named(self, kwargs: dict[str, Any]) -> dict[str, Any]:
+        """By the other name, with the value that means the same; and what has to be given besides."""
+        made = {self.renamed.get(k, k): self._value(k, v) for k, v in kwargs.items()}
+        return {**self.given, **made}
+
+    def _value(self, name: str, value: Any) -> Any:
+        return eval(self.values[name], {"value": value}) if name in self.values else value
+
+
+class Functions:
+    """A function or method on the samples of PyTorch's operator table."""
+
+    def __init__(self, path: str, target: str, oracle: Face, face: MindSporeFace, opts: Any) -> None:
+        found, theirs = dotted(torch, path), face.resolve(target)
+        self.path, self.found, self.theirs = path, _called(found, path), _called(theirs, path)
+        self.oracle, self.face, self.opts = oracle, face, opts
+        self.arguments = Arguments(path, target, found, theirs)
+        self.inplace = path.endswith("_") and not path.endswith("__")
+
+    def of_dtype(self, dtype: torch.dtype) -> dict[str, Any]:
+        """Counts of outcomes, and the smallest sample of each that is not good."""
+        outcome: dict[str, Any] = {}
+        sizes: dict[str, int] = {}
+        for op, sample in self.samples(dtype):
+            judged = self.judge(op, dtype, sample)
+            if judged is None:
+                continue
+            kind, text = judged
+            outcome[kind] = outcome.get(kind, 0) + 1
+            call = self.shown(sample) if text else ""
+            size = sum(t.numel() for t in tensors([sample.input, sample.args, sample.kwargs])) or 10**5
+            if text and size < sizes.get(kind, 10**6):
+                sizes[kind] = size
+                outcome[f"{kind}:"] = [call, text]
+        return outcome
+
+    def samples(self, dtype: torch.dtype) -> Iterator[tuple[Any, Any]]:
+        for op in tests(self.path):
+            if dtype in op.supported_dtypes("cpu"):
+                for seed in (torch.manual_seed, random.seed, np.random.seed):
+                    seed(SEED)
+                for sample in pick(op.sample_inputs("cpu", dtype), self.opts.max_samples):
+                    if not (self.inplace and sample.broadcasts_input):
+                        yield op, sample
+
+    def judge(self, op: Any, dtype: torch.dtype, sample: Any) -> tuple[str, str] | None:
+        """(kind, text) of one sample; None where PyTorch itself does not take it so, or draws."""
+        sample.kwargs = {k: v for k, v in sample.kwargs.items() if k not in ("device", "out")}
+        try:
+            before = torch.manual_seed(SEED).get_state()
+            want, inputs, _ = invoke(self.oracle, self.found, sample)
+            random_result = not torch.equal(before, torch.get_rng_state())
+        except Exception:
+            return None
+        try:
+            first, args, kwargs = self.face.put((sample.input, sample.args, sample.kwargs))
+        except (Missing, TypeError):
+            return None
+        try:
+            got = self.theirs(first, *args, **self.arguments.named(kwargs))
+            values = not random_result and not op.name.split(".")[-1].startswith(UNDEFINED)
+            compare = Comparer(self.face, floor_of(op, dtype))
+            kind, text = self.compared(compare, op, sample, want, got, values)
+            if kind == "ok" and self.inplace and values:
+                fault = compare.mismatch(inputs[0], first)
+                kind, text = ("values", f"the input afterwards: {fault}") if fault else (kind, text)
+            return ("random", "") if random_result and kind == "ok" else (kind, text)
+        except Exception as err:
+            return verdict_of(err)
+
+    def compared(
+        self, compare: Comparer, op: Any, sample: Any, want: Any, got: Any, values: bool
+    ) -> tuple[str, str]:
+        named = isinstance(want, tuple) and type(want) is not tuple and not isinstance(want, torch.Size)
+        fault = compare.mismatch(plain(want), plain(got), values=values)
+        if fault and any(g in op.name for g in GAUGE):
+            fault = compare.mismatch(plain(want), plain(got), values=False)
+        if not fault:
+            fields = named and type(got) in (tuple, list)
+            return ("fields", "the results have no names") if fields else ("ok", "")
+        if compare.mismatch(plain(want), plain(got), values=values, factor=NEAR) is None:
+            return "near", fault
+        kind = next(
+            (k for k in ("shape", "dtype", "size") if f"{k} " in fault.partition("values")[0]), "values"
+        )
+        if kind == "values" and _small(want) and self.face.is_tensor(got):
+            fault = _both(want, self.face.fetch(got))
+        return kind, fault[:200]
+
+    def shown(self, sample: Any) -> str:
+        name = self.path.removeprefix("torch.")
+        parts = [_short(v) for v in (sample.input, *sample.args)]
+        parts += [f"{k}={_short(v)}" for k, v in sample.kwargs.items()]
+        return f"{name}({', '.join(parts)})"[:300]
+
+
+def _small(x: Any) -> bool:
+    return isinstance(x, torch.Tensor) and x.numel() <= 8
+
+
+def _both(want: torch.Tensor, got: torch.Tensor) -> str:
+    return f"PyTorch gives {want.tolist()}, MindSpore {got.tolist()}"
+
+
+def _called(found: Any, path: str) -> Any:
+    """What gives an attribute, where a name is one."""
+    return found if callable(found) else lambda x: getattr(x, path.rpartition(".")[2])
+
+
+def _short(value: Any) -> str:
+    return str(describe(value))
