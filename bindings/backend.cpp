@@ -63,7 +63,7 @@ DeviceKind named_kind(PyObject* o) {
 }
 
 // _C.set_accelerator(device): what "cuda" means from here on, and "npu" unless there is one; "cpu":
-// nothing.
+// there is none.
 PyObject* set_accelerator_device(PyObject*, PyObject* o) {
   return guarded([&]() -> PyObject* {
     set_accelerator(Device{kind_argument(o)});
@@ -84,6 +84,15 @@ PyObject* set_python_backend(PyObject*, PyObject* args) {
     set_host_memory(kind, in_host_memory != 0);
     return none();
   });
+}
+
+// What ms_adapter.mindspore.ascend says of a machine without an Ascend accelerator.
+std::string npu_refusal() {
+  Owned module = checked(PyImport_ImportModule("ms_adapter.mindspore.ascend"));
+  Owned text = checked(PyObject_CallMethod(module.get(), "why_not", nullptr));
+  const char* utf8 = PyUnicode_AsUTF8(text.get());
+  if (!utf8) throw PythonError();
+  return utf8;
 }
 
 PyObject* accelerator_device(PyObject*, PyObject*) { return device_object(accelerator()); }
@@ -170,6 +179,9 @@ PyMethodDef functions[] = {
 
 }  // namespace
 
-void init_backend(PyObject* module) { checked(PyModule_AddFunctions(module, functions)); }
+void init_backend(PyObject* module) {
+  checked(PyModule_AddFunctions(module, functions));
+  set_npu_refusal(npu_refusal);
+}
 
 }  // namespace msa::py

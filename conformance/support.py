@@ -1,7 +1,8 @@
 """python -m conformance.support merge RUN.json ... | page: which of PyTorch's public names work.
 
-`merge` keeps what a page needs of the runs' records in ms_adapter/tools/support.json; `page` writes docs/support.md from
-that, from the registry and from ms_adapter/pytorch/absent.toml, which has the reasons for names that we lack.
+`merge` keeps what a page needs of the runs' records in ms_adapter/tools/support.json, of runs with
+`--device mindspore` in on_mindspore.json there; `page` writes docs/support.md from these, from the registry
+and from ms_adapter/pytorch/absent.toml, which has the reasons for names that we lack.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ import types
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+from . import on_mindspore
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA, PAGE = ROOT / "ms_adapter" / "tools" / "support.json", ROOT / "docs" / "support.md"
@@ -64,6 +67,9 @@ def merge(runs: list[Path]) -> None:
     data = json.loads(DATA.read_text()) if DATA.exists() else {"samples": 0, "items": {}}
     for run in runs:
         content = json.loads(run.read_text())
+        if content["options"].get("device"):
+            on_mindspore.merge(content)
+            continue
         data["samples"] = content["options"]["max_samples"]
         for record in content["items"]:
             if record["suite"] != "ops":
@@ -214,20 +220,31 @@ def cell(results: Results, tests: list[tuple[str, str]], group: str) -> str:
 
 
 @functools.cache
-def _rows() -> dict[str, Any]:
-    """Dotted name -> its first row in the registry."""
+def _all_rows() -> dict[str, list[Any]]:
+    """Dotted name -> its rows in the registry."""
     from opgen.emit_tables import public_names as row_names
     from opgen.load import load
 
     functions, methods = row_names(load(ROOT / "ops"))
-    made = {name: rows[0][0] for name, rows in functions.items()}
-    return made | {f"Tensor.{name}": rows[0][0] for name, rows in methods.items()}
+    made = {name: [row for row, _ in rows] for name, rows in functions.items()}
+    return made | {f"Tensor.{name}": [row for row, _ in rows] for name, rows in methods.items()}
+
+
+@functools.cache
+def _rows() -> dict[str, Any]:
+    """Dotted name -> its first row in the registry."""
+    return {name: rows[0] for name, rows in _all_rows().items()}
+
+
+def rows_of(path: str) -> list[Any]:
+    """The rows of a dotted name; none for what is made in Python."""
+    return _all_rows().get(path, [])
 
 
 class Section:
     """A namespace's part of the page."""
 
-    def __init__(self, space: str, results: Results) -> None:
+    def __init__(self, space: str, results: Results, device: dict[str, Any]) -> None:
         from ms_adapter.pytorch._missing import entry, reasons
 
         self.title = ".".join(filter(None, ("torch", space)))
@@ -245,14 +262,15 @@ class Section:
                 self.refused.setdefault(reasons(present=True)[key], []).append(name)
             else:
                 made = _rows()[path].kind if path in _rows() else "Python"
-                self.add(name, made, [cell(results, tests_of(path), group) for group in GROUPS])
+                cells = [cell(results, tests_of(path), group) for group in GROUPS]
+                self.add(name, made, cells, on_mindspore.cell(path, device))
 
-    def add(self, name: str, made: str, cells: list[str]) -> None:
+    def add(self, name: str, made: str, cells: list[str], device: str) -> None:
         if not "".join(cells).strip():
             self.untested.append(name)
             return
         self.clean += "~" not in "".join(cells)
-        self.rows.append(f"| {name} | {made} | {' | '.join(cells)} |")
+        self.rows.append(f"| {name} | {made} | {' | '.join(cells)} | {device} |")
 
     def summary(self) -> str:
         lists = [sum(map(len, group.values())) for group in (self.refused, self.lacking)]
@@ -263,8 +281,8 @@ class Section:
         lines = [f"## {self.title}", ""]
         if self.rows:
             lines += [
-                f"| name | made as | {' | '.join(GROUPS)} |",
-                "|" + " --- |" * (2 + len(GROUPS)),
+                f"| name | made as | {' | '.join(GROUPS)} | MindSpore |",
+                "|" + " --- |" * (3 + len(GROUPS)),
                 *self.rows,
                 "",
             ]
@@ -282,14 +300,21 @@ class Section:
 HEAD = """# What is supported
 
 Every public name of PyTorch 2.13 in the namespaces of its operators, against ms_adapter. `make support` makes
-this page from the registry, from the last conformance runs (`ms_adapter/tools/support.json`) and from the reasons in
-`ms_adapter/pytorch/absent.toml`. A mark is plain only because a test passed.
+this page from the registry, from the last conformance runs (`ms_adapter/tools/support.json`) and from the
+reasons in `ms_adapter/pytorch/absent.toml`. A mark is plain only because a test passed.
 
 Measured with `python -m conformance ops --max-samples {samples}` over PyTorch's own operator table (OpInfo),
 for {dtypes}. A mark stands for the dtypes of its group that the table has for the name and that were
 measured: **F** forward (contiguous and strided inputs), **B** backward (the gradients are PyTorch's),
 **I** in-place, **O** `out=`. ~~Struck out~~: something differs. An empty cell: the table has no such test.
 *Made as*: the kind of the registry's row, or Python.
+
+*MindSpore*: how the name ran on the device `mindspore` ([mindspore.md](mindspore.md)), MindSpore {mindspore},
+{target} target, {date} at {commit}, each operator in one dtype, forward and backward, in-place and `out=`:
+
+{meaning}
+
+{summary} Ascend is unmeasured. `ms_adapter/tools/on_mindspore.json` has it entry by entry.
 
 | namespace | names | all marks plain | some struck out | not in the table | refuse | absent |
 """
@@ -298,9 +323,16 @@ measured: **F** forward (contiguous and strided inputs), **B** backward (the gra
 def page() -> str:
     """docs/support.md."""
     data = json.loads(DATA.read_text())
-    sections = [Section(space, data["items"]) for space in SPACES]
+    device = json.loads(on_mindspore.DATA.read_text())
+    sections = [Section(space, data["items"], device) for space in SPACES]
     dtypes = sorted({dtype for got in data["items"].values() for dtype in got})
-    head = HEAD.format(samples=data["samples"], dtypes=", ".join(dtypes))
+    head = HEAD.format(
+        samples=data["samples"],
+        dtypes=", ".join(dtypes),
+        meaning="\n".join(f"- **{word}**: {meaning};" for word, meaning in on_mindspore.WORDS.items()),
+        summary=on_mindspore.summary(device),
+        **{key: device[key] for key in ("mindspore", "target", "date", "commit")},
+    )
     lines = ["|" + " --- |" * 7, *(section.summary() for section in sections), ""]
     return head + "\n".join(lines + [line for section in sections for line in section.lines()])
 

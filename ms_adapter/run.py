@@ -21,8 +21,8 @@ Run a PyTorch script, or a module with -m, on ms_adapter: `import torch` means m
 for it and for every library that it imports.
 
   --device D   what an accelerator named in the script means (default: auto)
-                 auto, cpu  there is none: `cuda` and `npu` mean cpu
-                 mindspore  MindSpore: torch.cuda.is_available() is True
+                 auto, cpu  there is none: `cuda` means cpu, `npu` is an error
+                 mindspore  MindSpore, for `cuda` and `npu`: torch.cuda.is_available() is True
                  npu        MindSpore on Ascend: not supported yet
   --strict     an operator that the device computes on cpu is an error
   --dump C     write tensors while it runs: a configuration file, or settings such as

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import textwrap
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 import ms_adapter.pytorch as torch
 from ms_adapter import _C
+from ms_adapter.mindspore import ascend
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -71,15 +74,36 @@ def run(tmp_path: Path, source: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.parametrize(
-    ("kind", "imports"),
-    [("cuda", ""), ("npu", "import torch_npu; from torch_npu.contrib import transfer_to_npu")],
-)
-def test_a_script_for_one_accelerator_trains_on_the_cpu_and_is_told_so_once(tmp_path, kind, imports):
-    there, plain = run(tmp_path, TRAINING.format(kind=kind, imports=imports)), run(tmp_path, PLAIN)
+def test_a_script_for_one_gpu_trains_on_the_cpu_and_is_told_so_once(tmp_path):
+    there, plain = run(tmp_path, TRAINING.format(kind="cuda", imports="")), run(tmp_path, PLAIN)
     assert there.returncode == 0, there.stderr
     assert there.stdout == plain.stdout
-    assert there.stderr.count("no accelerator: 'cuda' and 'npu' mean 'cpu'") == 1
+    assert there.stderr.count("no accelerator: 'cuda' means 'cpu'") == 1
+
+
+NPU = "import torch_npu; from torch_npu.contrib import transfer_to_npu"
+
+
+def test_a_script_for_npu_is_told_what_was_looked_for(tmp_path):
+    done = run(tmp_path, TRAINING.format(kind="npu", imports=NPU))
+    assert done.returncode == 1
+    assert re.search(
+        r"RuntimeError: device 'npu' is MindSpore 2.10.0 on an Ascend .*MindSpore: .*/dev/davinci.*"
+        r"ASCEND_HOME_PATH.*Use device 'mindspore' .*`ms-adapter run --device mindspore`.*or device 'cpu'",
+        done.stderr,
+    )
+
+
+def test_a_guarded_script_for_npu_runs_on_the_cpu(tmp_path):
+    guarded = f"""
+        {NPU}
+        import torch
+        kind = "npu" if torch.npu.is_available() else "cpu"
+        torch.npu.manual_seed_all(0), torch.npu.empty_cache(), torch.npu.memory_allocated()
+        print(torch.ones(2, device=kind).device, torch.npu.device_count(), torch.npu.is_initialized())
+    """
+    done = run(tmp_path, guarded)
+    assert (done.stdout, done.stderr) == ("cpu 0 False\n", "")
 
 
 def test_a_device_that_is_only_made_says_nothing_until_something_is_put_there(tmp_path):
@@ -115,7 +139,7 @@ def test_one_that_asks_is_told_the_truth_and_nothing_else(tmp_path):
 class TestStandIn:
     """Parts of the answers, in this process."""
 
-    @pytest.mark.parametrize("name", ["cuda", "cuda:0", "cuda:7", "npu", "npu:1"])
+    @pytest.mark.parametrize("name", ["cuda", "cuda:0", "cuda:7"])
     def test_every_index_is_the_one_cpu(self, name):
         assert torch.device(name) == torch.device("cpu") == torch.ones(1, device=name).device
 
@@ -162,6 +186,46 @@ def test_with_an_accelerator_cuda_means_it():
         assert torch.cuda.is_available() and torch.cuda.device_count() == 1
         assert torch.accelerator.current_accelerator() == torch.device("meta")
         assert torch.ones(2).cuda().device.type == torch.device("cuda:0").type == "meta"
+        torch.npu.set_device("npu:0")
+        assert torch.ones(2).npu().device.type == torch.device("npu:0").type == "meta"
+        assert torch.npu.is_available() and torch.nn.Linear(2, 2).npu(0).weight.is_meta
     finally:
         _C.set_accelerator("cpu")
     assert not torch.cuda.is_available()
+
+
+USES_OF_NPU = {
+    "a device": lambda: torch.device("npu"),
+    "a numbered device": lambda: torch.device("npu:0"),
+    "a factory": lambda: torch.ones(2, device="npu"),
+    "to": lambda: torch.ones(2).to("npu:1"),
+    "npu": lambda: torch.ones(2).npu(),
+    "a module": lambda: torch.nn.Linear(2, 2).npu(),
+    "set_device": lambda: torch.npu.set_device(0),
+    "current_device": lambda: torch.npu.current_device(),
+    "synchronize": lambda: torch.npu.synchronize(),
+    "a stream": lambda: torch.npu.Stream(),
+    "an event": lambda: torch.npu.Event(enable_timing=True),
+    "a context": lambda: torch.npu.device(0).__enter__(),
+    "a default": lambda: torch.set_default_device("npu"),
+}
+
+
+@pytest.mark.parametrize("use", USES_OF_NPU)
+def test_npu_is_an_error_where_there_is_none(use):
+    with pytest.raises(RuntimeError, match="device 'npu' is MindSpore .* which is not on this machine"):
+        USES_OF_NPU[use]()
+
+
+def test_the_error_of_npu_names_what_it_found(monkeypatch, tmp_path):
+    (tmp_path / "davinci0").touch()
+    monkeypatch.setattr(ascend, "NODES", (f"{tmp_path}/davinci[0-9]*",))
+    monkeypatch.setenv("ASCEND_HOME_PATH", "/opt/cann")
+    monkeypatch.setattr(ascend, "installed", lambda: True)
+    targets = {"CPU": True, "GPU": False, "Ascend": True}
+    fake = SimpleNamespace(__version__="2.9.0", hal=SimpleNamespace(is_available=targets.get))
+    monkeypatch.setitem(sys.modules, "mindspore", fake)
+    monkeypatch.setattr(ascend.importlib.metadata, "version", lambda name: "2.9.0")
+    said = ascend.why_not()
+    for part in ("MindSpore: 2.9.0, targets: CPU, Ascend", "davinci0", "ASCEND_HOME_PATH=/opt/cann"):
+        assert part in said

@@ -240,7 +240,7 @@ def tagged(tag: str, options: dict[str, Any]) -> io.BytesIO:
 
 
 @FORMATS
-@pytest.mark.parametrize("tag", ["cuda:0", "npu:1", "mps", "xpu:0"])
+@pytest.mark.parametrize("tag", ["cuda:0", "mps", "xpu:0"])
 def test_tags_of_absent_devices_mean_cpu(tag: str, options: dict[str, Any]) -> None:
     face.serialization.locations._said.clear()
     with pytest.warns(UserWarning, match=tag.partition(":")[0]):
@@ -256,6 +256,18 @@ def test_tags_of_absent_devices_mean_cpu(tag: str, options: dict[str, Any]) -> N
         back = face.load(tagged(tag, options), map_location=map_location)
         assert back.device.type == "cpu" and back.tolist() == [0, 1, 2]
     assert seen == [tag]
+
+
+@FORMATS
+def test_tags_of_npu_need_map_location(options: dict[str, Any]) -> None:
+    file = tagged("npu:1", options)
+    with pytest.raises(
+        RuntimeError, match="'npu:1' of a storage, a device that is not here; pass map_location='cpu'"
+    ):
+        face.load(file)
+    for map_location in ("cpu", face.device("cpu"), {"npu:1": "cpu"}, lambda storage, location: storage):
+        file.seek(0)
+        assert face.load(file, map_location=map_location).tolist() == [0, 1, 2]
 
 
 @FORMATS

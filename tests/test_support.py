@@ -11,8 +11,9 @@ import pytest
 pytest.importorskip("torch")
 
 import ms_adapter.pytorch as ours  # noqa: E402
-from conformance import support  # noqa: E402 - needs PyTorch
+from conformance import on_mindspore, support  # noqa: E402 - needs PyTorch
 from ms_adapter.pytorch import _missing  # noqa: E402
+from ms_adapter.tools import on_mindspore as measured  # noqa: E402
 
 
 def record(**changes: Any) -> dict[str, Any]:
@@ -93,3 +94,51 @@ def test_one_failing_dtype_strikes_out_its_group() -> None:
     results = {"add": {"float32": "fg", "float64": "Fg", "int64": "f"}}
     assert support.cell(results, [("add", "function")], "float") == "~~F~~ B"
     assert support.cell(results, [("add", "function")], "int") == "F"
+
+
+def entry(clean: bool = True, **calls: list[str]) -> dict[str, Any]:
+    return {"clean": clean, "calls": calls}
+
+
+@pytest.mark.parametrize(
+    ("word", "callables", "of"),
+    [
+        ("native", ("ops.add",), entry(add=["ops.add"], sum=["ops.sum"])),
+        ("fallback", ("ops.add",), entry(add=["cpu", "ops.add"])),
+        ("composed", ("ops.mul",), entry(mul=["ops.mul"])),
+        ("memory", (), entry()),
+        ("drawn", ("generator",), entry(normal_=["generator"])),
+        ("differs", ("ops.add",), entry(clean=False, add=["ops.add"])),
+    ],
+)
+def test_the_calls_of_an_entry_become_a_word(word: str, callables: tuple[str, ...], of: Any) -> None:
+    found = on_mindspore.standing(of, ("add",))
+    assert (found.word, found.callables) == (word, callables)
+
+
+def test_of_several_entries_the_worst_word_counts() -> None:
+    found = [on_mindspore.standing(e, ("add",)) for e in (entry(add=["ops.add"]), entry(mul=["cpu"]))]
+    joined = on_mindspore.joined(found, ("add",))
+    assert (joined.word, joined.on_cpu, joined.rows) == ("fallback", ("mul",), ("add",))
+
+
+def test_what_ran_is_what_the_registry_declares() -> None:
+    declared = measured.declared()
+    ran = [
+        (row, c) for e in measured.stored()["entries"].values() for row, cs in e["calls"].items() for c in cs
+    ]
+    assert [pair for pair in ran if pair[1] not in ("cpu", "generator", *declared.get(pair[0], ()))] == []
+    assert measured.candidates("torch.add") == measured.candidates("torch.Tensor.add_") == declared["add"]
+
+
+def test_the_stored_run_answers_for_public_names() -> None:
+    assert measured.ran("torch.add") == measured.Ran("native", ("ops.add",), (), ("add",))
+    assert measured.ran("torch.Tensor.t").word == "memory" and measured.ran("torch.einsum").word == "composed"
+    fallback = measured.ran("torch.linalg.cholesky")
+    assert fallback.word == "fallback" and fallback.note().endswith("computed on cpu: _linalg_cholesky")
+    assert measured.ran("torch.no_such_name") is None
+
+
+def test_the_page_has_what_ran() -> None:
+    line = next(line for line in support.PAGE.read_text().splitlines() if line.startswith("| add |"))
+    assert line.endswith("| native: `ops.add` |")

@@ -7,13 +7,13 @@
 #include <limits>
 #include <map>
 #include <memory>
-#include <set>
 #include <vector>
 
 #include "bindings/boxed.h"
 #include "bindings/convert.h"
 #include "bindings/mindspore/host_call.h"
 #include "bindings/mindspore/memory.h"
+#include "bindings/mindspore/plan.h"
 #include "bindings/tensor/tensor.h"
 #include "bindings/types/types.h"
 #include "core/dispatch/generated_support.h"
@@ -23,25 +23,6 @@
 namespace msa::py {
 
 namespace {
-
-// A callable that may serve a row. `function(*args)` as it is where all operands have the result's
-// dtype; else, or where `direct` is false, `adapter(function, expected, *args)`.
-struct Candidate {
-  Owned path, function, adapter;
-  bool direct = false, takes_empty = false, knows_shape = true;
-  uint64_t served = 0;
-};
-
-// What a row does on the device, asked from Python at its first call.
-struct Plan {
-  bool storage = false;  // moves or makes bytes only: done in the shared memory
-  uint64_t fenced = 0;   // bits of dtypes that are kept from the callables
-  bool fenced_empty = false, fenced_scalars = false;
-  bool careful = false;  // not `direct` where an operand has what is_odd says
-  std::vector<Candidate> candidates;
-  std::set<std::pair<size_t, uint64_t>> refused;  // (candidate, dtypes) that raised TypeError
-  uint64_t fallbacks = 0;
-};
 
 constexpr uint64_t bit(DType t) { return uint64_t{1} << static_cast<int>(t); }
 
@@ -74,6 +55,11 @@ int given_count(const OpInfo& op, const Value* args) {
          args[n - 1].same_plain(op.params[n - 1].default_value))
     --n;
   return n;
+}
+
+Owned name_of(const OpInfo& op) {
+  return checked(*op.overload ? PyUnicode_FromFormat("%s.%s", op.name, op.overload)
+                              : PyUnicode_FromString(op.name));
 }
 
 bool inside(const void* address, const Tensor& t) {
@@ -110,13 +96,17 @@ class PackageBackend final : public Backend {
   void call(const OpInfo& op, Form form, const Value* args, Results& results) override {
     if (form == Form::Out) return fill_outputs(op, args, results);
     Plan& plan = plan_of(op);
-    if (plan.storage) return on_host(op, form, args, results);
+    if (plan.storage) {
+      plan.draws += plan.drawn;
+      return on_host(op, form, args, results);
+    }
     check_devices(op, args);
     if (form == Form::Inplace) return change(plan, op, args, results);
     if (!serve(plan, op, args, results)) fall_back(plan, op, form, args, results);
   }
 
-  // {row: {callable: calls}}, with "cpu" for what was computed there; counts begin anew.
+  // {row: {callable: calls}}, with "cpu" for what was computed there and "generator" for random
+  // numbers; counts begin anew.
   Owned take_counts() {
     Owned all = checked(PyDict_New());
     for (auto& [op, plan] : plans_) {
@@ -128,6 +118,7 @@ class PackageBackend final : public Backend {
       };
       for (Candidate& c : plan->candidates) put(c.path.get(), c.served);
       put(checked(PyUnicode_FromString("cpu")).get(), plan->fallbacks);
+      put(checked(PyUnicode_FromString("generator")).get(), plan->draws);
       if (PyDict_GET_SIZE(row.get()) > 0)
         checked(PyDict_SetItem(all.get(), name_of(*op).get(), row.get()));
     }
@@ -141,17 +132,12 @@ class PackageBackend final : public Backend {
   PyObject* make_handle() const { return make_handle_.get(); }
 
  private:
-  static Owned name_of(const OpInfo& op) {
-    return checked(*op.overload ? PyUnicode_FromFormat("%s.%s", op.name, op.overload)
-                                : PyUnicode_FromString(op.name));
-  }
-
   Plan& plan_of(const OpInfo& op) {
     auto found = plans_.find(&op);
     return found != plans_.end() ? *found->second : *(plans_[&op] = make_plan(op));
   }
 
-  // package.plan(row, words of its `ms` field) -> ("storage" or a list of candidates, fences)
+  // package.plan(row, words of its `ms` field) -> (candidates, "storage" or "drawn"; fences)
   std::unique_ptr<Plan> make_plan(const OpInfo& op) {
     auto plan = std::make_unique<Plan>();
     Owned words = checked(PyList_New(0));
@@ -162,6 +148,7 @@ class PackageBackend final : public Backend {
     PyObject *candidates, *fences;
     if (!PyArg_ParseTuple(made.get(), "OO", &candidates, &fences)) throw PythonError();
     plan->storage = !PyList_Check(candidates);
+    plan->drawn = plan->storage && PyUnicode_CompareWithASCIIString(candidates, "drawn") == 0;
     for (Py_ssize_t i = 0; !plan->storage && i < PyList_GET_SIZE(candidates); ++i) {
       PyObject *path, *function, *adapter;
       int direct, takes_empty, knows_shape;
@@ -285,11 +272,16 @@ class PackageBackend final : public Backend {
   // Whether a callable gave the results; the row's errors come out as its rules raise them.
   bool serve(Plan& plan, const OpInfo& op, const Value* args, Results& results) {
     if (plan.candidates.empty()) return false;
-    Results expected;
-    const bool known = expect(op, Form::Function, args, expected);
-    if (known && all_empty(expected) && !saving_row(op)) {  // nothing to compute
-      results.kind = expected.kind;
-      for (const Tensor& t : expected.tensors)
+    Signature signature;
+    const bool keeps = signature.of(op, Form::Function, args);
+    std::shared_ptr<Known> seen = keeps ? plan.find(signature) : nullptr;
+    Results rules;
+    const bool known = seen || expect(op, Form::Function, args, rules);
+    if (known && keeps && !seen) seen = plan.keep(signature, rules);
+    const Results* expected = seen ? &seen->expected : known ? &rules : nullptr;
+    if (known && all_empty(*expected) && !saving_row(op)) {  // nothing to compute
+      results.kind = expected->kind;
+      for (const Tensor& t : expected->tensors)
         results.tensors.push_back(
             empty_strided(t.sizes(), t.strides(), t.dtype(), Device{device_.kind}));
       return true;
@@ -306,8 +298,13 @@ class PackageBackend final : public Backend {
       Candidate& c = plan.candidates[i];
       if ((!known && c.knows_shape) || (operands.any_empty && !c.takes_empty)) continue;
       if (!plan.refused.empty() && plan.refused.contains({i, operands.dtypes})) continue;
-      Owned given = ask(plan, c, operands, known ? &expected : nullptr);
-      if (given ? accept(op, given.get(), operands, known ? &expected : nullptr, results)
+      const bool direct = is_direct(plan, c, operands, expected);
+      Owned given = direct
+                        ? Owned(PyObject_Vectorcall(c.function.get(), operands.objects.data(),
+                                                    static_cast<size_t>(operands.n_given), nullptr))
+                        : adapted(c, operands, expected);
+      Known* known_layout = direct ? seen.get() : nullptr;
+      if (given ? accept(op, given.get(), operands, c, expected, known_layout, results)
                 : note_refusal(plan, i, op, operands)) {
         ++c.served;
         return true;
@@ -321,14 +318,16 @@ class PackageBackend final : public Backend {
            expected.tensors.size() > 0;
   }
 
+  static bool is_direct(const Plan& plan, const Candidate& c, const Operands& operands,
+                        const Results* expected) {
+    return c.direct && expected && expected->tensors.size() == 1 &&
+           operands.uniform(expected->tensors[0].dtype()) &&
+           !(plan.careful && std::ranges::any_of(operands.tensors, is_odd));
+  }
+
   // Null with Python's exception set where the callable refuses.
-  Owned ask(const Plan& plan, const Candidate& c, Operands& operands, const Results* expected) {
+  Owned adapted(const Candidate& c, const Operands& operands, const Results* expected) {
     PyObject* const* objects = operands.objects.data();
-    if (c.direct && expected && expected->tensors.size() == 1 &&
-        operands.uniform(expected->tensors[0].dtype()) &&
-        !(plan.careful && std::ranges::any_of(operands.tensors, is_odd)))
-      return Owned(PyObject_Vectorcall(c.function.get(), objects,
-                                       static_cast<size_t>(operands.n_given), nullptr));
     std::vector<PyObject*> all{c.function.get()};
     Owned out = expected ? expected_object(*expected) : Owned(none());
     all.push_back(out.get());
@@ -350,22 +349,31 @@ class PackageBackend final : public Backend {
   }
 
   // What a callable gave as the results; false where it is not what the row's rules say.
-  bool accept(const OpInfo& op, PyObject* given, const Operands& operands, const Results* expected,
-              Results& results) {
+  bool accept(const OpInfo& op, PyObject* given, const Operands& operands, const Candidate& c,
+              const Results* expected, Known* seen, Results& results) {
     if (given == Py_NotImplemented) return false;
+    if (seen && seen->laid_out == &c) {
+      results.set(
+          own(taken_as(given, device_, seen->layout, seen->expected.tensors[0].dtype()), operands));
+      return true;
+    }
     if (PyBool_Check(given) || PyLong_Check(given) || PyFloat_Check(given)) {
       read_results(op, given, results);
       return true;
     }
     Results found;
+    Layout layout;
     if (PyTuple_Check(given) || PyList_Check(given)) {
       found.kind = PyTuple_Check(given) ? Results::Kind::Tuple : Results::Kind::List;
       Owned items = checked(PySequence_Fast(given, "results"));
       for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items.get()); ++i)
-        found.tensors.push_back(own(PySequence_Fast_GET_ITEM(items.get(), i), operands));
+        found.tensors.push_back(
+            own(taken(PySequence_Fast_GET_ITEM(items.get(), i), device_, names()), operands));
     } else {
       found.kind = Results::Kind::Tensor;
-      found.tensors.push_back(own(given, operands));
+      Tensor t = taken(given, device_, names());
+      layout = t.layout();
+      found.tensors.push_back(own(std::move(t), operands));
     }
     if (expected) {
       if (found.tensors.size() < expected->tensors.size()) return false;
@@ -373,6 +381,10 @@ class PackageBackend final : public Backend {
         if (found.tensors[i].dtype() != expected->tensors[i].dtype() ||
             found.tensors[i].sizes() != expected->tensors[i].sizes())
           return false;
+      if (seen && found.kind == Results::Kind::Tensor && expected->kind == Results::Kind::Tensor) {
+        seen->laid_out = &c;
+        seen->layout = layout;
+      }
       found.kind = expected->kind;
     }
     results = std::move(found);
@@ -380,8 +392,7 @@ class PackageBackend final : public Backend {
   }
 
   // A result in memory of its own: some callables give their input's.
-  Tensor own(PyObject* tensor, const Operands& operands) {
-    Tensor t = taken(tensor, device_, names());
+  Tensor own(Tensor t, const Operands& operands) {
     for (const Tensor& operand : operands.tensors)
       if (inside(t->storage->data, operand)) return on_shared(copied(on_cpu(t)), device_);
     return t;
@@ -401,10 +412,18 @@ class PackageBackend final : public Backend {
     return false;
   }
 
+  static void check_inplace(Plan& plan, const OpInfo& op, const Value* args) {
+    Signature signature;
+    const bool keeps = signature.of(op, Form::Inplace, args);
+    if (keeps && plan.find(signature)) return;
+    Results results;
+    if (expect(op, Form::Inplace, args, results) && keeps) plan.keep(signature, results);
+  }
+
   // In-place: the result is computed, then written to the memory that is meant.
   void change(Plan& plan, const OpInfo& op, const Value* args, Results& results) {
-    Results computed, checked_form;
-    if (!plan.candidates.empty()) expect(op, Form::Inplace, args, checked_form);
+    Results computed;
+    if (!plan.candidates.empty()) check_inplace(plan, op, args);
     if (!op.call || !serve(plan, op, args, computed))
       return fall_back(plan, op, Form::Inplace, args, results);
     on_cpu_copy(args[0].mutable_tensor(), computed.tensors[0]);
@@ -496,7 +515,33 @@ PyObject* adopt_tensor(PyObject*, PyObject* args) {
   });
 }
 
+// _C.mindspore_callables() -> {row: (callable, ...)}, best first, without adapters and fences.
+PyObject* mindspore_callables(PyObject*, PyObject*) {
+  return guarded([&] {
+    Owned all = checked(PyDict_New());
+    for (size_t i = 0; i < op_count; ++i) {
+      const OpInfo& op = *op_table[i];
+      Owned named = checked(PyList_New(0));
+      for (const char* const* word = op.ms; word && *word; ++word) {
+        const std::string_view path = std::string_view(*word).substr(
+            std::string_view(*word).rfind(':') + 1);  // npos + 1 is the begin
+        if (path.find('.') != path.npos)
+          checked(PyList_Append(named.get(),
+                                checked(PyUnicode_FromStringAndSize(
+                                            path.data(), static_cast<Py_ssize_t>(path.size())))
+                                    .get()));
+      }
+      if (PyList_GET_SIZE(named.get()) > 0)
+        checked(PyDict_SetItem(all.get(), name_of(op).get(),
+                               checked(PyList_AsTuple(named.get())).get()));
+    }
+    return all.release();
+  });
+}
+
 PyMethodDef functions[] = {
+    {"mindspore_callables", mindspore_callables, METH_NOARGS,
+     "The MindSpore callables that the registry names for each row, best first."},
     {"set_package", set_package, METH_VARARGS,
      "Makes another package's callables the backend of a device."},
     {"take_call_counts", take_call_counts, METH_O,

@@ -100,23 +100,28 @@ Owned handle_of(const Tensor& t, PyObject* make) {
 }
 
 Tensor taken(PyObject* tensor, Device device, const DTypeNames& names) {
-  static PyObject *const data_ptr = interned("data_ptr"), *const shape = interned("shape"),
-                         *const stride = interned("stride"), *const dtype = interned("dtype");
+  static PyObject *const shape = interned("shape"), *const stride = interned("stride"),
+                         *const dtype = interned("dtype");
+  Layout layout;
+  layout.sizes = dims_of(checked(PyObject_GetAttr(tensor, shape)).get());
+  layout.strides = dims_of(asked(tensor, stride).get());
+  Owned kind = checked(PyObject_GetAttr(tensor, dtype));
+  return taken_as(tensor, device, layout, names.ours(kind.get()));
+}
+
+Tensor taken_as(PyObject* tensor, Device device, const Layout& layout, DType dtype) {
+  static PyObject* const data_ptr = interned("data_ptr");
   Owned address = asked(tensor, data_ptr);
   void* data = PyLong_AsVoidPtr(address.get());
   if (!data && PyErr_Occurred()) throw PythonError();
   auto held = std::make_unique<Held>();
-  held->layout.sizes = dims_of(checked(PyObject_GetAttr(tensor, shape)).get());
-  held->layout.strides = dims_of(asked(tensor, stride).get());
-  Owned kind = checked(PyObject_GetAttr(tensor, dtype));
-  held->dtype = names.ours(kind.get());
+  held->layout = layout;
+  held->dtype = dtype;
   held->handle = Owned::borrow(tensor);
-  const size_t bytes = bytes_of(held->layout, held->dtype);
-  const Layout layout = held->layout;
-  const DType element = held->dtype;
+  const size_t bytes = bytes_of(layout, dtype);
   Ref<Storage> storage = Storage::wrap(data, bytes, {device.kind}, release, held.release());
   storage->resizable = true;
-  return from_storage(std::move(storage), layout, element);
+  return from_storage(std::move(storage), layout, dtype);
 }
 
 }  // namespace msa::py

@@ -22,5 +22,7 @@ struct DTypeNames {
 };
 // A tensor of `device` that keeps a MindSpore tensor and lives in its memory.
 Tensor taken(PyObject* tensor, Device device, const DTypeNames& names);
+// The same where it is known how the elements lie and what they are.
+Tensor taken_as(PyObject* tensor, Device device, const Layout& layout, DType dtype);
 
 }  // namespace msa::py

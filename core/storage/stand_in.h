@@ -12,7 +12,8 @@ void set_accelerator(Device device);
 // Said by whoever gives a device a backend: a device of this name then means itself.
 void set_device_present(DeviceKind kind, bool present);
 
-// Whether the text names an accelerator that is not here: it then means `accelerator()`.
+// Whether the text names an accelerator that is not here: it then means `accelerator()`; "npu" is
+// refused where that is `cpu`.
 bool is_absent_accelerator(std::string_view text);
 
 // As parse_device, for what a script wrote; may also be a device that only other machines have
@@ -25,5 +26,9 @@ void require_here(Device device);
 
 // Something is put on an accelerator that is not here: a warning says once where it goes instead.
 void say_stand_in();
+
+// What the refusal of "npu" says: who knows what to look for on a machine gives it.
+using Refusal = std::string (*)();
+void set_npu_refusal(Refusal refusal);
 
 }  // namespace msa

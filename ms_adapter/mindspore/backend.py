@@ -20,10 +20,11 @@ strict = False  # a fallback is an error
 
 
 def plan(row: str, words: list[str]) -> tuple[Any, list[Any]]:
-    """What the words of a row's `ms` field mean: "storage" or the candidates in order, and the fences."""
+    """What the words of a row's `ms` field mean: candidates in order, "storage" or "drawn"; the fences."""
     mindspore()
-    if "storage" in words:
-        return "storage", []
+    for kind in ("storage", "drawn"):
+        if kind in words:
+            return kind, []
     if "!any" in words:
         refusals[row] = "fenced off: MindSpore ends the process on some inputs"
         return [], []

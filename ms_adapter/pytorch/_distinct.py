@@ -86,8 +86,10 @@ def _runs(slices):
     """The first slice of each run of equal ones, the run of each slice, and the runs' lengths."""
     n = slices.shape[0]
     if n == 0:
-        return slices, torch.empty(0, dtype=torch.int64, device=slices.device), torch.empty(
-            0, dtype=torch.int64, device=slices.device
+        return (
+            slices,
+            torch.empty(0, dtype=torch.int64, device=slices.device),
+            torch.empty(0, dtype=torch.int64, device=slices.device),
         )
     new = slices[1:] != slices[:-1]
     if new.dim() > 1:

@@ -14,7 +14,7 @@ _NOTHING = (
     "seed",
     "seed_all",
 )
-_NEED_ONE = (
+NEED_ONE = (
     "current_device",
     "current_stream",
     "get_device_capability",
@@ -98,7 +98,7 @@ def fill(module):
     names = {name: _answer(name, 0, "0: there is no such device.") for name in _ZERO}
     names |= {name: _answer(name, False, "False: there is no such device.") for name in _FALSE}
     names |= {name: _answer(name, None, "Nothing to do without such a device.") for name in _NOTHING}
-    names |= {name: refusing_function(module, name) for name in _NEED_ONE}
+    names |= {name: refusing_function(module, name) for name in NEED_ONE}
     names |= {name: refusing_class(module, name) for name in _CLASSES}
     names |= {"get_rng_state_all": _rng_states, "set_rng_state_all": _set_rng_states, "device": device}
     own = vars(sys.modules[module])

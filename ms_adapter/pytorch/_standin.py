@@ -1,4 +1,4 @@
-"""What torch.cuda and torch.npu answer: for the accelerator, or for the CPU that stands in for an absent one.
+"""What torch.cuda answers, and torch.npu with it: for the accelerator, or for the CPU that stands in for it.
 
 A script that asks first gets the truth: ``is_available()`` is False and ``device_count()`` 0 on a machine
 without an accelerator. One that does not ask runs all the same: what it wants done to the accelerator is done
@@ -80,6 +80,11 @@ def meant(device=None):
     Says once that it is the CPU where there is none.
     """
     return torch.device("cuda" if device is None or isinstance(device, int) else device)
+
+
+def meant_npu(device=None):
+    """As :func:`meant`, for scripts that say `npu`: RuntimeError where there is none and none was chosen."""
+    return torch.device("npu" if device is None or isinstance(device, int) else device)
 
 
 def synchronize(device=None):

@@ -264,7 +264,9 @@ class TensorMethods:
         """The tensor on the accelerator, or on ``cpu`` where there is none, which is said once."""
         return self.to(_standin.meant(device), non_blocking=non_blocking)
 
-    npu = cuda
+    def npu(self, device=None, non_blocking=False, memory_format=None):
+        """The tensor on ``npu``; RuntimeError where there is no such device."""
+        return self.to(_standin.meant_npu(device), non_blocking=non_blocking)
 
     def cpu(self, memory_format=None):
         """The tensor in the CPU's memory."""

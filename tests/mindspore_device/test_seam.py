@@ -130,7 +130,11 @@ def test_rules_refuse_before_mindspore_is_asked() -> None:
 
 
 def test_npu_says_what_was_looked_for() -> None:
-    with pytest.raises(RuntimeError, match="'npu'.*looked for and not found.*/dev/davinci"):
+    with pytest.raises(
+        RuntimeError, match=r"'npu'.*not on this machine.*MindSpore: 2\.10\.0, targets: CPU.*davinci"
+    ):
+        torch.device("npu:0")
+    with pytest.raises(RuntimeError, match="not on this machine"):
         backend.require("npu")
 
 

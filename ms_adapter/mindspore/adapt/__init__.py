@@ -23,6 +23,7 @@ MODULES = (
     "layer",
     "order",
     "linalg",
+    "random",
 )
 
 

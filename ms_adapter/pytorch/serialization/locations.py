@@ -9,7 +9,6 @@ _said = set()
 # Devices that PyTorch's files name; where such a one is not here, its storages are loaded to cpu.
 _FOREIGN = (
     "cuda",
-    "npu",
     "mps",
     "xpu",
     "hpu",
@@ -78,9 +77,10 @@ def _device(location):
     try:
         return torch.device(location)
     except RuntimeError as err:
+        why = "a device that is not here" if kind == "npu" else "which names no device"
         raise RuntimeError(
-            f"torch.load: don't know how to restore data location {location[:80]!r} of a storage; pass "
-            "map_location='cpu'."
+            f"torch.load: don't know how to restore data location {location[:80]!r} of a storage, {why}; "
+            "pass map_location='cpu' to load it to cpu."
         ) from err
 
 

@@ -7,6 +7,7 @@ import json
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from .. import on_mindspore
 from . import api
 
 CPU, MINDSPORE, ASCEND = "cpu", "mindspore", "ascend"
@@ -101,23 +102,23 @@ def standing(name: str) -> Standing:
     """Everything that is known of a name."""
     cpu = on_cpu(name)
     found = counterpart(name)
-    note = "by its MindSpore callable" if found else "computed on cpu where MindSpore has nothing"
-    mindspore = cpu if cpu.word == MISSING else Status(UNMEASURED, note)
-    ascend = cpu if cpu.word == MISSING else Status(UNMEASURED, f"declared: {note}")
-    return Standing(name, cpu, mindspore, ascend, found, flags=flags(name))
+    if cpu.word == MISSING:
+        return Standing(name, cpu, cpu, cpu, found, flags=flags(name))
+    note = f"declared: {found}" if found else "the registry names no MindSpore callable of its own"
+    return Standing(name, cpu, there(name, note), Status(UNMEASURED, note), found, flags=flags(name))
 
 
-@functools.cache
-def declared() -> dict[str, list[str]]:
-    """The registry's `ms` fields: operator -> MindSpore's callables, best first."""
-    from ms_adapter import _C  # type: ignore[attr-defined]
-
-    return _C.mindspore_callables() if hasattr(_C, "mindspore_callables") else {}
+def there(name: str, note: str) -> Status:
+    """A name on the device `mindspore`, MindSpore's CPU target: as the stored run has it."""
+    ran = on_mindspore.ran(name)
+    if ran is None:
+        return Status(UNMEASURED, note)
+    return Status(PARTLY if ran.word == on_mindspore.DIFFERS else WORKS, ran.note())
 
 
 def counterpart(name: str) -> str:
-    key = operator(name) or name.rpartition(".")[2]
-    return ", ".join(f"mindspore.{c}" for c in declared().get(key, []))
+    """MindSpore's callables for a name, best first."""
+    return ", ".join(f"mindspore.{c}" for c in on_mindspore.candidates(name))
 
 
 FLAGS = {

@@ -225,9 +225,10 @@ def embedding_bag(
     """
     _check_bags(input, offsets, mode, per_sample_weights)
     if input.dim() == 2:
-        offsets, include_last_offset = torch.arange(
-            0, input.numel(), input.size(1) or 1, device=input.device
-        ), False
+        offsets, include_last_offset = (
+            torch.arange(0, input.numel(), input.size(1) or 1, device=input.device),
+            False,
+        )
         if per_sample_weights is not None:
             per_sample_weights = per_sample_weights.reshape(-1)
         input = input.reshape(-1)

@@ -50,7 +50,9 @@ class Convert:
         """Move everything to the accelerator (``cpu`` where there is none, which is said once)."""
         return self._apply(lambda t: t.cuda(device))
 
-    npu = cuda
+    def npu(self, device=None):
+        """Move everything to ``npu``; RuntimeError where there is no such device."""
+        return self._apply(lambda t: t.npu(device))
 
     def cpu(self):
         """Move everything to the CPU."""
