@@ -2,6 +2,7 @@
 #include "bindings/convert.h"
 
 #include "bindings/tensor/tensor.h"
+#include "core/capture/watcher.h"
 #include "core/dispatch/thread_state.h"
 #include "core/sparse/sparse.h"
 #include "core/transforms/batched.h"
@@ -196,7 +197,6 @@ PyObject* scalar_object(const Scalar& s) {
   return PyComplex_FromDoubles(c.real(), c.imag());
 }
 
-
 PyObject* element_object(const void* p, DType t) {
   if (t == DType::F32)
     return PyFloat_FromDouble(static_cast<double>(*static_cast<const float*>(p)));
@@ -228,11 +228,13 @@ Tensor single_element(const Tensor& t) {
 }  // namespace
 
 Scalar item(const Tensor& t) {
+  capture::tell_read(t, "item()");
   Tensor host = single_element(t);
   return load_scalar(host.dtype(), host.data());
 }
 
 PyObject* item_object(const Tensor& t) {
+  capture::tell_read(t, "item()");
   if (__builtin_expect(t.numel() == 1 && t.device().is_cpu(), 1))
     return element_object(t.data(), t.dtype());
   Tensor host = single_element(t);

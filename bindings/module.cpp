@@ -3,6 +3,7 @@
 #include "bindings/autograd/autograd.h"
 #include "bindings/backend.h"
 #include "bindings/call.h"
+#include "bindings/capture.h"
 #include "bindings/compare.h"
 #include "bindings/custom.h"
 #include "bindings/defaults.h"
@@ -116,6 +117,7 @@ PyObject* make_module() {
   init_files(m);
   init_compare(m);
   init_dump(m);
+  init_capture(m);
   init_data();
   init_make();
   init_numpy();

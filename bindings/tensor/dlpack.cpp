@@ -4,6 +4,7 @@
 #include "bindings/native_function.h"
 #include "bindings/tensor/methods.h"
 #include "core/autograd/meta.h"
+#include "core/capture/watcher.h"
 
 namespace msa::py {
 
@@ -100,6 +101,7 @@ PyObject* give(const Tensor& t) {
               "Can't export tensors that require gradient, use tensor.detach()");
   MSA_REQUIRE(t.device().is_cpu(), Runtime, "__dlpack__: tensors on ", t.device(),
               " cannot be shared; use .cpu() first");
+  capture::tell_read(t, "__dlpack__()");
   auto given = std::make_unique<Given>();
   given->tensor = detach(t);
   given->sizes = t.sizes();

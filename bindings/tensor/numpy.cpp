@@ -7,6 +7,7 @@
 #include "bindings/native_function.h"
 #include "bindings/tensor/tensor.h"
 #include "core/autograd/meta.h"
+#include "core/capture/watcher.h"
 #include "core/sparse/sparse.h"
 
 namespace msa::py {
@@ -214,6 +215,7 @@ PyObject* numpy_array(const Tensor& t, bool force) {
       force || t.device().is_cpu(), Type, "can't convert ", t.device(),
       " device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first.");
   type_string(t.dtype());  // refuses before anything is made
+  capture::tell_read(t, "numpy()");
   auto* holder = PyObject_New(ExportObject, &export_type);
   if (!holder) throw PythonError();
   new (&holder->tensor) Tensor(detach(on_host(t)));

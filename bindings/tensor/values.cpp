@@ -2,6 +2,7 @@
 #include "bindings/convert.h"
 #include "bindings/tensor/methods.h"
 #include "bindings/tensor/numpy.h"
+#include "core/capture/watcher.h"
 
 namespace msa::py {
 
@@ -29,6 +30,7 @@ Owned list_of(const Tensor& t, size_t dim, const char* at) {
 
 PyObject* tolist(PyObject* self, const Arguments& given) {
   take_no_arguments("tolist", given);
+  capture::tell_read(tensor_of(self), "tolist()");
   Tensor t = on_host(tensor_of(self));
   return list_of(t, 0, t.numel() ? t.data<char>() : nullptr).release();
 }

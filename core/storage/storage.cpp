@@ -6,6 +6,7 @@
 #include <new>
 
 #include "core/base/error.h"
+#include "core/capture/watcher.h"
 #include "core/storage/host_memory.h"
 #include "core/storage/shared_memory.h"
 
@@ -56,6 +57,7 @@ Ref<Storage> Storage::make(size_t bytes, Device device) {
   s->data = in_block ? block_data(s) : data;
   s->bytes = bytes;
   s->device = {device.kind};  // "cpu:0" is "cpu"
+  capture::tell_made(s);
   return Ref<Storage>(s);
 }
 
@@ -68,6 +70,7 @@ Ref<Storage> Storage::wrap(void* data, size_t bytes, Device device, void (*delet
   s->resizable = false;
   s->deleter = deleter;
   s->context = context;
+  capture::tell_made(s);
   return Ref<Storage>(s);
 }
 

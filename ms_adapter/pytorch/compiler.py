@@ -1,4 +1,4 @@
-"""torch.compiler: what code says to PyTorch's compiler; here everything runs as Python."""
+"""torch.compiler: what code says to PyTorch's compiler; graphs are captured for backends of ours."""
 
 import contextlib
 import functools
@@ -37,10 +37,13 @@ def compile(
     disable=False,
     **kwargs,
 ):
-    """A function, or module, that does what ``model`` does: as Python, which is said once.
+    """A function, or module, that does what ``model`` does.
 
-    All arguments are accepted. A module is wrapped as PyTorch wraps it: its ``state_dict`` has the prefix
-    ``_orig_mod.``. Without a model this is a decorator.
+    ``backend="mindspore"`` captures graphs that MindSpore compiles, ``"replay"`` the same graphs run operator
+    by operator on our own engine (docs/capture.md); what cannot be captured runs as Python, and a
+    RuntimeWarning says why. Every other backend means Python, which is said once; ``fullgraph``, ``dynamic`` and ``options``
+    change nothing. A module is wrapped as PyTorch wraps it: its ``state_dict`` has the prefix ``_orig_mod.``.
+    Without a model this is a decorator.
 
     >>> import ms_adapter.pytorch as torch
     >>> double = torch.compile(lambda x: x * 2, fullgraph=True)
@@ -51,10 +54,22 @@ def compile(
         raise RuntimeError(
             "Either mode or options can be specified, but both can't be specified at the same time."
         )
-    _say_once()
     if model is None:
-        return lambda inner: _compiled(inner)
-    return _compiled(model)
+        return lambda inner: _compiled(inner, backend, disable)
+    return _compiled(model, backend, disable)
+
+
+def _backend(name):
+    """What makes programs of graphs; None: Python runs the code."""
+    if name == "replay":
+        from ms_adapter.capture.compiled import replaying
+
+        return replaying
+    if name == "mindspore":
+        from ms_adapter.mindspore.graph import compile_graph
+
+        return compile_graph
+    return None
 
 
 def _say_once():
@@ -63,18 +78,27 @@ def _say_once():
         _said = True
         warnings.warn(
             "torch.compile: ms_adapter runs the code as Python; results are the same (said once).",
-            stacklevel=3,
+            stacklevel=4,
         )
 
 
-def _compiled(model):
+def _compiled(model, backend, disable):
+    made = None if disable else _backend(backend)
+    if made is None:
+        _say_once()
     if isinstance(model, torch.nn.Module):
         from ._dynamo.eval_frame import OptimizedModule
 
-        return OptimizedModule(model)
+        return OptimizedModule(model, made and _captured(model, made))
     if not callable(model):
         raise AssertionError(f"A callable function is expected, but {type(model)} is provided.")
-    return model
+    return model if made is None else functools.wraps(model)(_captured(model, made))
+
+
+def _captured(model, backend):
+    from ms_adapter.capture.compiled import Compiled
+
+    return Compiled(model, backend, "torch.compile")
 
 
 def is_compiling():
@@ -108,8 +132,8 @@ def reset():
 
 
 def list_backends(exclude_tags=("debug", "experimental")):
-    """An empty list: nothing compiles."""
-    return []
+    """The backends that compile."""
+    return ["mindspore", "replay"]
 
 
 def cudagraph_mark_step_begin():

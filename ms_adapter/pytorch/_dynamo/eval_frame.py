@@ -16,11 +16,12 @@ class OptimizedModule(torch.nn.Module):
     def __init__(self, mod, dynamo_ctx=None):
         super().__init__()
         self._orig_mod = mod
+        self._compiled_call = dynamo_ctx  # what runs in the module's place, by captured graphs
         self.training = mod.training
 
     def forward(self, *args, **kwargs):
         """The module's result."""
-        return self._orig_mod(*args, **kwargs)
+        return (self.__dict__.get("_compiled_call") or self._orig_mod)(*args, **kwargs)
 
     def train(self, mode=True):
         """Sets the module's mode."""
@@ -37,8 +38,8 @@ class OptimizedModule(torch.nn.Module):
 
     def __setattr__(self, name, value):
         inside = self.__dict__.get("_modules", {}).get("_orig_mod")
-        own = name in ("_orig_mod", "training") or name in self.__dict__ or name.startswith("_torchdynamo")
-        if inside is None or own:
+        own = name in ("_orig_mod", "_compiled_call", "training") or name in self.__dict__
+        if inside is None or own or name.startswith("_torchdynamo"):
             return super().__setattr__(name, value)
         return setattr(inside, name, value)
 

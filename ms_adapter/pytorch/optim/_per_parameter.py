@@ -1,8 +1,9 @@
 """Optimizers whose step is a formula over tensor operators, one parameter at a time."""
 
 import ms_adapter.pytorch as torch
+from ms_adapter.capture import numbers
 
-from ._stepping import Stepping, counter, step_in_core, zeros_of
+from ._stepping import Stepping, counter, recorded_rate, step_in_core, zeros_of
 from .optimizer import _to_scalar
 
 
@@ -41,8 +42,11 @@ class PerParameter(Stepping):
         return state
 
     def _step_parameter(self, param, state, group):
-        state["step"] += 1
         lr = _to_scalar(group["lr"])
+        if numbers.recording():
+            state, lr = self._recorded(state, group, lr)
+        else:
+            state["step"] += 1
         grad = -param.grad if group["maximize"] else param.grad
         grad = self._decay(param, grad, group, lr)
         seen = state
@@ -50,6 +54,10 @@ class PerParameter(Stepping):
             param, grad = torch.view_as_real(param), torch.view_as_real(grad)
             seen = {k: torch.view_as_real(v) if v.is_complex() else v for k, v in state.items()}
         self._update(param, grad, seen, group, lr)
+
+    def _recorded(self, state, group, lr):
+        """State and learning rate for a graph: the count of steps and the rate come in anew at each run."""
+        return {**state, "step": numbers.counter_input(state["step"])}, recorded_rate(self, group, lr)
 
     def _decay(self, param, grad, group, lr):
         """Weight decay: into the gradient that is returned, or where it is decoupled into ``param``."""

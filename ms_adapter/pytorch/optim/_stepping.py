@@ -1,6 +1,7 @@
 """What almost all optimizers share: their options' checks and defaults, and the walk over the groups."""
 
 import ms_adapter.pytorch as torch
+from ms_adapter.capture import numbers
 
 from .optimizer import Optimizer, _use_grad_for_differentiable, check_option, native
 
@@ -79,6 +80,35 @@ def step_in_core(function, group, params, states, columns, counts, options):
         tensors = [[torch.view_as_real(t) if t.is_complex() else t for t in column] for column in tensors]
     kernel(*tensors[:2], tuple(tensors[2:]), tuple([s[name] for s in states] for name in counts), options)
     return True
+
+
+def recorded_rate(optimizer, group, lr):
+    """The learning rate for a graph that is recorded: a number is an input, read again before each run."""
+    if isinstance(lr, torch.Tensor):
+        return lr
+    place = next(i for i, own in enumerate(optimizer.param_groups) if own is group)
+    return numbers.number_input(("lr", id(optimizer), place), lambda: optimizer.param_groups[place]["lr"])
+
+
+def steps_done(state):
+    """The count of steps as a number; as a tensor while a graph is recorded."""
+    return state["step"] if numbers.recording() else state["step"].item()
+
+
+def move(param, direction, rate):
+    """Step against a direction; the rate of a graph that is recorded is a tensor."""
+    if numbers.recording():
+        param.sub_(direction * rate)
+    else:
+        param.add_(direction, alpha=-rate)
+
+
+def move_by_ratio(param, direction, root, rate):
+    """Step against the ratio of two tensors."""
+    if numbers.recording():
+        param.sub_(direction / root * rate)
+    else:
+        param.addcdiv_(direction, root, value=-rate)
 
 
 def counter(start=0.0):

@@ -1,7 +1,7 @@
 """Adadelta."""
 
 from ._per_parameter import PerParameter
-from ._stepping import options_of
+from ._stepping import move, options_of
 from .optimizer import check_option
 
 __all__ = ["Adadelta"]
@@ -37,4 +37,4 @@ class Adadelta(PerParameter):
         square_avg = state["square_avg"].mul_(rho).addcmul_(grad, grad, value=1 - rho)
         delta = state["acc_delta"].add(eps).sqrt().div(square_avg.add(eps).sqrt()).mul(grad)
         state["acc_delta"].mul_(rho).addcmul_(delta, delta, value=1 - rho)
-        param.add_(delta, alpha=-lr)
+        move(param, delta, lr)

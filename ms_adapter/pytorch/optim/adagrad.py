@@ -3,7 +3,7 @@
 import ms_adapter.pytorch as torch
 
 from ._per_parameter import PerParameter
-from ._stepping import counter, options_of
+from ._stepping import counter, move_by_ratio, options_of, steps_done
 from .optimizer import check_option, check_variants
 
 __all__ = ["Adagrad"]
@@ -50,7 +50,7 @@ class Adagrad(PerParameter):
         state["sum"] = torch.full_like(param, start, memory_format=torch.preserve_format, requires_grad=False)
 
     def _update(self, param, grad, state, group, lr):
-        rate = lr / (1 + (state["step"].item() - 1) * group["lr_decay"])
+        rate = lr / (1 + (steps_done(state) - 1) * group["lr_decay"])
         if grad.is_sparse:  # only what it names changes
             grad = grad.coalesce()
             places, values = tuple(grad.indices()), grad.values()
@@ -59,4 +59,4 @@ class Adagrad(PerParameter):
             param[places] -= rate * values / (total.sqrt() + group["eps"])
             return
         total = state["sum"].addcmul_(grad, grad, value=1)
-        param.addcdiv_(grad, total.sqrt().add(group["eps"]), value=-rate)
+        move_by_ratio(param, grad, total.sqrt().add(group["eps"]), rate)

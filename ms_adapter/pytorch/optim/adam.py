@@ -3,7 +3,7 @@
 import ms_adapter.pytorch as torch
 
 from ._per_parameter import PerParameter
-from ._stepping import check_betas, options_of
+from ._stepping import check_betas, options_of, steps_done
 from .optimizer import _to_scalar, check_option, check_variants
 
 __all__ = ["Adam"]
@@ -66,7 +66,7 @@ class Adam(PerParameter):
             before = state["max_exp_avg_sq"]
             before.copy_(torch.maximum(before.clone() if differentiable else before, largest))
             largest = before
-        count = state["step"] if differentiable else state["step"].item()
+        count = state["step"] if differentiable else steps_done(state)
         step_size = lr / (1 - beta1**count)
         denom = (largest.sqrt() / (1 - beta2**count) ** 0.5).add_(group["eps"])
         if isinstance(step_size, torch.Tensor):

@@ -3,7 +3,7 @@
 import ms_adapter.pytorch as torch
 
 from ._per_parameter import PerParameter
-from ._stepping import check_betas, options_of
+from ._stepping import check_betas, move_by_ratio, options_of, steps_done
 from .optimizer import check_option
 
 __all__ = ["Adamax"]
@@ -38,5 +38,5 @@ class Adamax(PerParameter):
         beta1, beta2 = group["betas"]
         exp_avg, exp_inf = state["exp_avg"].lerp_(grad, 1 - beta1), state["exp_inf"]
         exp_inf.copy_(torch.maximum(exp_inf.mul_(beta2).clone(), grad.abs().add(group["eps"])))
-        rate = lr / (1 - beta1 ** state["step"].item())
-        param.addcdiv_(exp_avg, exp_inf, value=-rate)
+        rate = lr / (1 - beta1 ** steps_done(state))
+        move_by_ratio(param, exp_avg, exp_inf, rate)

@@ -375,7 +375,7 @@ def native(function, params, options):
     """The core's pass over the parameters, or None where the step must be composed of operators.
 
     Composed: tensor-valued options, ``differentiable``, sparse gradients, ``__torch_dispatch__``, and
-    parameters on another device, whose own operators take the step.
+    parameters on another device, whose own operators take the step. A recorded graph wants operators too.
     """
     from ms_adapter import _C
 
@@ -383,6 +383,7 @@ def native(function, params, options):
     if (
         not plain
         or torch.is_grad_enabled()
+        or _C.capture.active()
         or any(p.grad.is_sparse or not p.is_cpu or _is_dispatched(p) for p in params)
     ):
         return None

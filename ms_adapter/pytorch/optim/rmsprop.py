@@ -1,7 +1,7 @@
 """RMSprop."""
 
 from ._per_parameter import PerParameter
-from ._stepping import options_of
+from ._stepping import move, move_by_ratio, options_of
 from .optimizer import check_option
 
 __all__ = ["RMSprop"]
@@ -50,6 +50,6 @@ class RMSprop(PerParameter):
         root = variance.sqrt().add(group["eps"])
         if group["momentum"] > 0:
             buffer = state["momentum_buffer"].mul_(group["momentum"]).addcdiv_(grad, root)
-            param.add_(buffer, alpha=-lr)
+            move(param, buffer, lr)
         else:
-            param.addcdiv_(grad, root, value=-lr)
+            move_by_ratio(param, grad, root, lr)

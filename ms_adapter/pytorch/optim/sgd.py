@@ -1,8 +1,9 @@
 """Stochastic gradient descent."""
 
 import ms_adapter.pytorch as torch
+from ms_adapter.capture import numbers
 
-from ._stepping import Stepping, options_of
+from ._stepping import Stepping, options_of, recorded_rate
 from .optimizer import _to_scalar, check_option, check_variants, native
 
 __all__ = ["SGD"]
@@ -54,6 +55,8 @@ class SGD(Stepping):
             kernel(params, grads, buffers, {**options, **flags, "decoupled": False})
         else:
             options["lr"] = _to_scalar(options["lr"])
+            if numbers.recording():
+                options["lr"] = recorded_rate(self, group, options["lr"])
             for i, param in enumerate(params):
                 buffers[i] = _composed(param, grads[i], buffers[i], **options, **flags)
         if momentum:
@@ -74,7 +77,7 @@ def _composed(param, grad, buffer, lr, momentum, dampening, weight_decay, nester
         else:
             buffer.mul_(momentum).add_(grad, alpha=1 - dampening)
         grad = grad.add(buffer, alpha=momentum) if nesterov else buffer
-    if isinstance(lr, torch.Tensor) and lr.requires_grad:
+    if isinstance(lr, torch.Tensor) and (lr.requires_grad or numbers.recording()):
         param.addcmul_(grad, lr, value=-1)
     else:
         param.add_(grad, alpha=-lr)

@@ -1,0 +1,78 @@
+"""Numbers that Python computes anew before each run of a graph: learning rates, counts of steps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ms_adapter import _C
+
+recording = _C.capture.active
+
+
+class Stale(Exception):
+    """The graph does not fit what Python has now: it must be recorded anew."""
+
+
+class HostNumbers:
+    """The numbers of one recording: 0-d float64 inputs of its graph, each with what computes it."""
+
+    def __init__(self) -> None:
+        self.inputs: list[Any] = []
+        self._reads: list[Callable[[], float]] = []
+        self._known: dict[Any, Any] = {}
+        self._counted: dict[Any, list[Any]] = {}
+
+    def add(self, key: Any, read: Callable[[], float]) -> Any:
+        """The input that stands for `read()`; one for each key."""
+        if key not in self._known:
+            from ms_adapter import pytorch as torch
+
+            _C.capture.pause(True)
+            number = torch.tensor(float(read()), dtype=torch.float64)
+            _C.capture.add_input(number)
+            _C.capture.pause(False)
+            self._known[key] = number
+            self.inputs.append(number)
+            self._reads.append(read)
+        return self._known[key]
+
+    def count(self, step: Any) -> Any:
+        """The input that stands for a count of steps, which moves on by one; counts that agree share one."""
+        _C.capture.pause(True)
+        step += 1
+        now = step.item()
+        _C.capture.pause(False)
+        steps = self._counted.setdefault(now, [])
+        steps.append(step)
+        return self.add(("count", now), lambda: _agreed(steps))
+
+    def refresh(self) -> None:
+        """Computes all numbers anew, before a run; the counts move on."""
+        for steps in self._counted.values():
+            for step in steps:
+                step += 1
+        for number, read in zip(self.inputs, self._reads, strict=True):
+            number.fill_(read())
+
+
+def _agreed(steps: list[Any]) -> float:
+    first = steps[0].item()
+    if any(step.item() != first for step in steps[1:]):
+        raise Stale("counts of steps that were equal are not any more")
+    return first
+
+
+current: HostNumbers | None = None  # of the recording that runs
+
+
+def number_input(key: Any, read: Callable[[], float]) -> Any:
+    """While a recording runs: the tensor that stands for `read()`."""
+    assert current is not None
+    return current.add(key, read)
+
+
+def counter_input(step: Any) -> Any:
+    """While a recording runs: the tensor that stands for the count, moved on by one."""
+    assert current is not None
+    return current.count(step)
