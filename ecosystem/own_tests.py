@@ -126,7 +126,10 @@ def only_ours(scratch: Path) -> Path:
 
 
 def run(side: str, entry: Entry, folder: Path, beside: Sequence[Path], record: Path) -> Outcome:
-    """Run the tests of one side, going on after a crash as long as there is progress; the seconds go beside."""
+    """Run the tests of one side, going on after a crash as long as there is progress.
+
+    What they found goes into `record`, how long they took beside it.
+    """
     paths = [*(folder / path for path in entry.paths), *beside]
     env: dict[str, str] = {
         **os.environ,
@@ -205,7 +208,7 @@ def main() -> int:
     parser.add_argument("--torch-path", required=True, help="folder in which PyTorch is installed")
     parser.add_argument("--only", default="", help="libraries whose name matches this expression")
     parser.add_argument(
-        "--sides", nargs="+", choices=SIDES, default=SIDES, help="the other's last run is kept"
+        "--sides", nargs="*", choices=SIDES, default=SIDES, help="the other's last run is kept"
     )
     parser.add_argument(
         "--source",

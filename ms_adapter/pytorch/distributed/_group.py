@@ -30,6 +30,7 @@ class Backend(str):
 
     UNDEFINED, GLOO, NCCL, MPI, UCC, XCCL, FAKE = "undefined", "gloo", "nccl", "mpi", "ucc", "xccl", "fake"
     HCCL = "hccl"
+    default_device_backend_map = {"cpu": GLOO, "cuda": NCCL, "npu": HCCL, "xpu": XCCL, "mps": GLOO}
     backend_list = [UNDEFINED, GLOO, NCCL, XCCL, UCC, MPI, FAKE, HCCL]
 
     def __new__(cls, name):

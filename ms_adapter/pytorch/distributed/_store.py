@@ -34,7 +34,7 @@ class Store:
     _timeout = timedelta(seconds=300)
 
     def _change(self, change):
-        """What ``change`` gives of the names and their bytes, which it may change and nobody else meanwhile."""
+        """What ``change`` gives of the names and their bytes, which nobody else changes meanwhile."""
         raise NotImplementedError(f"{type(self).__name__} is a store without a place to keep things in")
 
     @property
