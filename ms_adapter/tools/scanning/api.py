@@ -252,19 +252,19 @@ def attribute(name: str) -> Types:
 @functools.cache
 def called(cls: str) -> Types:
     """What calling an object of a class gives: a layer its output, a transform an image."""
-    for base in bases(cls):
-        if base in TABLE["object_call"]:
-            return parsed(TABLE["object_call"][base])
-    return unknown(f"what calling a {cls} returns is not in the scan's table")
+    return by_base(cls, "object_call") or unknown(f"what calling a {cls} returns is not in the scan's table")
 
 
 @functools.cache
 def iterated(cls: str) -> Types:
     """What iterating over an object of a class, or indexing it with a number, gives."""
-    for base in bases(cls):
-        if base in TABLE["element"]:
-            return parsed(TABLE["element"][base])
-    return unknown(f"what is in a {cls} is not in the scan's table")
+    return by_base(cls, "element") or unknown(f"what is in a {cls} is not in the scan's table")
+
+
+def by_base(cls: str, table: str) -> Types:
+    """What a table says of the class, or of the nearest one that it inherits from."""
+    phrase = next((TABLE[table][base] for base in bases(cls) if base in TABLE[table]), None)
+    return parsed(phrase) if phrase is not None else NOTHING
 
 
 @functools.cache

@@ -10,34 +10,11 @@ from typing import Any
 from . import api
 from .context import Context
 from .scope import Scope
-from .values import (
-    BATCH,
-    NOTHING,
-    TENSOR,
-    Api,
-    ApiMethod,
-    Batch,
-    Bound,
-    Class,
-    Foreign,
-    Function,
-    Inst,
-    Mapping,
-    Object,
-    Parent,
-    Plain,
-    Sequence,
-    Text,
-    Types,
-    Unknown,
-    Value,
-    holder,
-    join,
-    mapping,
-    plain,
-    sequence,
-    unknown,
-)
+
+from .values import (  # isort: skip
+    BATCH, NOTHING, TENSOR, Api, ApiMethod, Batch, Bound, Class, Foreign, Function, Inst, Mapping, Object,
+    Parent, Plain, Sequence, Text, Types, Unknown, Value, holder, join, mapping, plain, sequence, unknown,
+)  # fmt: skip
 
 Args = list[Types]
 KwArgs = dict[str, Types]

@@ -9,34 +9,11 @@ from typing import Any, ClassVar
 from . import api
 from .calls import Caller
 from .scope import Scope
-from .values import (
-    BATCH,
-    NOTHING,
-    TENSOR,
-    Api,
-    ApiMethod,
-    Batch,
-    Bound,
-    Class,
-    Foreign,
-    Function,
-    Inst,
-    Mapping,
-    Module,
-    Object,
-    Parent,
-    Plain,
-    Sequence,
-    Text,
-    Types,
-    Unknown,
-    Value,
-    join,
-    mapping,
-    plain,
-    sequence,
-    unknown,
-)
+
+from .values import (  # isort: skip
+    BATCH, NOTHING, TENSOR, Api, ApiMethod, Batch, Bound, Class, Foreign, Function, Inst, Mapping, Module,
+    Object, Parent, Plain, Sequence, Text, Types, Unknown, Value, join, mapping, plain, sequence, unknown,
+)  # fmt: skip
 
 OPERATORS = {
     getattr(ast, node): name
@@ -204,27 +181,34 @@ class Evaluator(Caller):
             self.use(node, api.canonical(f"{owner.name}.{node.attr}"), kind)
 
     def class_attribute(self, node: ast.Attribute, cls: Class, owner: Value, kind: str) -> Types:
-        foreign = ""
-        for at in cls.lineage():
+        line = list(cls.lineage())
+        found = self.inherited_attribute(node, line, owner, kind)
+        if found:
+            return found
+        if cls.api_base() and node.attr == "module":  # DataParallel and its like are looked through
+            return frozenset({owner})
+        foreign = [at.name for at in line if isinstance(at, Foreign)]
+        why = f"inherits from {foreign[-1]}" if foreign else f"has nothing that sets {node.attr}"
+        return self.loose(node.attr) or unknown(f"{cls.name} {why}")
+
+    def parent_attribute(self, node: ast.Attribute, owner: Parent, kind: str) -> Types:
+        return self.inherited_attribute(node, list(owner.cls.lineage())[1:], Object(owner.cls), kind)
+
+    def inherited_attribute(
+        self, node: ast.Attribute, line: list[Class | Api | Foreign], owner: Value, kind: str
+    ) -> Types:
+        """The attribute of the first class in the line that has it, as one of the owner's."""
+        for at in line:
             if isinstance(at, Class):
                 cell = at.scope.cell(node.attr)
                 cell.readers.add(self.unit)
                 if cell.types:
                     return self.bound(cell.types, owner, node)
-            elif isinstance(at, Api):
-                found = (
-                    self.object_attribute(node, Inst(at.name), kind)
-                    if api.member(at.name, node.attr)
-                    else NOTHING
-                )
+            elif isinstance(at, Api) and api.member(at.name, node.attr):
+                found = self.object_attribute(node, Inst(at.name), kind)
                 if found:
                     return self.owned(found, owner)
-            else:
-                foreign = at.name
-        if cls.api_base() and node.attr == "module":  # DataParallel and its like are looked through
-            return frozenset({owner})
-        why = f"{cls.name} inherits from {foreign}" if foreign else f"nothing sets {node.attr} of {cls.name}"
-        return self.loose(node.attr) or unknown(why)
+        return NOTHING
 
     def owned(self, types: Types, owner: Value) -> Types:
         """Methods that were found for a base belong to the object itself."""
@@ -244,24 +228,6 @@ class Evaluator(Caller):
             else:
                 found.append(frozenset({Bound(v, owner)}))
         return join(*found)
-
-    def parent_attribute(self, node: ast.Attribute, owner: Parent, kind: str) -> Types:
-        line = list(owner.cls.lineage())[1:]
-        me = Object(owner.cls)
-        for at in line:
-            if isinstance(at, Class):
-                cell = at.scope.cell(node.attr)
-                cell.readers.add(self.unit)
-                if cell.types:
-                    return self.bound(cell.types, me, node)
-            elif isinstance(at, Api):
-                member = api.member(at.name, node.attr)
-                if member:
-                    self.use(node, member, kind)
-                    return (
-                        frozenset({ApiMethod(member, me)}) if api.is_method(member) else api.attribute(member)
-                    )
-        return NOTHING
 
     def module_attribute(self, module: Module, name: str) -> Types:
         cell = self.program.module_scope(module).cell(name)

@@ -34,6 +34,7 @@ document.getElementById("filter").addEventListener("input", event => {
     row.hidden = !row.textContent.toLowerCase().includes(text);
 });
 """
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"  # nothing is ever loaded
 WORDS = (WORKS, PARTLY, MISSING, OUTSIDE)
 
 
@@ -48,9 +49,10 @@ def page(found: Findings) -> str:
         "<h2>Files</h2>",
         *(file_part(f) for f in found.files if f.uses or f.error),
     ]
-    head = f"<meta charset='utf-8'><meta name='viewport' content='width=device-width'><title>{title}</title>"
+    policy = f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
+    head = f"<meta charset='utf-8'>{policy}<meta name='viewport' content='width=device-width'>"
     body = "".join(parts)
-    head = f"<head>{head}<style>{STYLE}</style></head>"
+    head = f"<head>{head}<title>{title}</title><style>{STYLE}</style></head>"
     return f"<!doctype html><html lang='en'>{head}<body>{body}<script>{FILTER}</script></body></html>\n"
 
 

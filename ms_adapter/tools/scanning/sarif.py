@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import ms_adapter
 
@@ -52,7 +53,7 @@ def use_result(file: FileFindings, use: Use) -> dict[str, Any] | None:
 
 
 def result(kind: str, text: str, path: str, use: Use | None) -> dict[str, Any]:
-    uri = Path(path).as_posix()
+    uri = Path(path).as_uri() if Path(path).is_absolute() else quote(Path(path).as_posix())
     location: dict[str, Any] = {"artifactLocation": {"uri": uri}}
     if use is not None:
         region = {"startLine": use.line, "startColumn": use.column + 1, "endColumn": use.end_column + 1}
