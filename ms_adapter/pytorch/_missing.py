@@ -14,19 +14,25 @@ TABLE = Path(__file__).with_name("absent.toml")
 
 
 @functools.cache
-def reasons(present=False):
-    """Dotted name or pattern -> reason, from absent.toml: of what is missing, or is there only to raise."""
+def table(present=False):
+    """Dotted name or pattern -> its entry of absent.toml: of what is missing, or is there only to raise."""
     entries = tomllib.loads(TABLE.read_text())["absent"]
     chosen = [entry for entry in entries if entry.get("present", False) == present]
-    return {name: entry["reason"] for entry in chosen for name in " ".join(entry["names"]).split()}
+    return {name: entry for entry in chosen for name in " ".join(entry["names"]).split()}
+
+
+@functools.cache
+def reasons(present=False):
+    """Dotted name or pattern -> reason."""
+    return {name: entry["reason"] for name, entry in table(present).items()}
 
 
 def entry(name, present=False):
     """The key of :func:`reasons` that covers a dotted name, itself before any pattern, or None."""
-    table = reasons(present)
-    if name in table:
+    known = table(present)
+    if name in known:
         return name
-    same = [p for p in table if p.count(".") == name.count(".")]  # * stands for no point
+    same = [p for p in known if p.count(".") == name.count(".")]  # * stands for no point
     return next((p for p in same if fnmatch.fnmatchcase(name, p)), None)
 
 

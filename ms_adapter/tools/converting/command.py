@@ -17,6 +17,7 @@ EXAMPLES = """\
   ms-adapter convert train.py --diff
   ms-adapter convert project/ -o converted/
   ms-adapter convert project/ --in-place
+  ms-adapter convert --to mindspore net.py --diff      # MindSpore's own names where they do the same
 """
 
 
@@ -26,6 +27,10 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     where.add_argument("-o", "--output", metavar="OUT", help="write a converted copy here, other files too")
     where.add_argument("--diff", action="store_true", help="only show what would change")
     where.add_argument("--in-place", action="store_true", help="change the files themselves")
+    to = "whose names are written: ms_adapter's, or MindSpore's where `ms-adapter map` calls them identical"
+    parser.add_argument("--to", choices=("ms_adapter", "mindspore"), default="ms_adapter", help=to)
+    loud = "--to mindspore: also names that differ, where every difference raises an error"
+    parser.add_argument("--loud", action="store_true", help=loud)
 
 
 def _run(arguments: argparse.Namespace, screen: Screen) -> int:
@@ -39,7 +44,7 @@ def _run(arguments: argparse.Namespace, screen: Screen) -> int:
     if not root.exists():
         raise ToolError(f"{root} does not exist")
     with screen.progress("converting"):
-        outcomes = convert(root)
+        outcomes = convert(root, arguments.to, arguments.loud)
     if arguments.output:
         write_copy(root, Path(arguments.output), outcomes)
     elif arguments.in_place:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,11 +12,12 @@ from typing import Any
 import libcst
 
 from ms_adapter.tools.scanning.findings import scan
-from ms_adapter.tools.scanning.source import files
+from ms_adapter.tools.scanning.source import files, read
 from ms_adapter.tools.scanning.targets import MISSING, standing
 from ms_adapter.tools.whole import write_whole
 
-from .rewrite import Remark, rewrite
+from .native import cell_names, native
+from .rewrite import Remark, Rewritten, rewrite
 
 
 @dataclass(frozen=True)
@@ -39,25 +41,36 @@ class Outcome:
         }
 
 
-def convert(root: Path) -> list[Outcome]:
+def convert(root: Path, to: str = "ms_adapter", loud: bool = False) -> list[Outcome]:
     """All files below the root, none of them written."""
     known = {f.path: f.uses for f in scan([str(root)]).files}
-    return [convert_file(path, known.get(str(path), [])) for path in files([root])]
+    paths = files([root])
+    uses = {path: known.get(str(path), []) for path in paths}
+    if to == "ms_adapter":
+        return [convert_file(path, uses[path], rewrite) for path in paths]
+    trees = ((tree, uses[path]) for path in paths if (tree := read(path).tree) is not None)
+    cells = cell_names(trees)
+    return [convert_file(p, uses[p], lambda data, p=p: native(data, uses[p], cells, loud)) for p in paths]
 
 
-def convert_file(path: Path, uses: list[Any]) -> Outcome:
+def convert_file(path: Path, uses: list[Any], rewritten: Callable[[bytes], Rewritten]) -> Outcome:
     data = b""
     try:
         data = path.read_bytes()
         if path.suffix == ".ipynb":
             return convert_notebook(path, data)
-        new = rewrite(data)
+        new = rewritten(data)
     except (OSError, ValueError, libcst.ParserSyntaxError, RecursionError) as error:
         text = f"left as it is: {getattr(error, 'message', error)}"
         return Outcome(path, data, data, error=text.partition("\n")[0])
-    missing = [Remark(u.line, f"{u.name}: {standing(u.name).cpu.note}") for u in uses if is_missing(u)]
+    missing = [Remark(u.line, missing_text(u)) for u in uses if is_missing(u)]
     remarks = sorted({*new.remarks, *missing}, key=lambda r: (r.line, r.text))
     return Outcome(path, data, new.data, new.changed, tuple(remarks))
+
+
+def missing_text(use: Any) -> str:
+    s = standing(use.name)
+    return f"{use.name}: {s.cpu.note}. What to do: {s.strategy}"
 
 
 def is_missing(use: Any) -> bool:

@@ -64,9 +64,13 @@ def rewrite(data: bytes, always: bool = False) -> Rewritten:
     """
     if not always and not re.search(rb"\btorch", data):
         return Rewritten(data, (), ())
+    return apply(data, Finder())
+
+
+def apply(data: bytes, finder: Positioned) -> Rewritten:
+    """The module with the edits that a visitor asks for."""
     mark = codecs.BOM_UTF8 if data.startswith(codecs.BOM_UTF8) else b""
     module = cst.parse_module(data.removeprefix(mark))
-    finder = Finder()
     libcst.metadata.MetadataWrapper(module, unsafe_skip_copy=True).visit(finder)
     text = edited(data.removeprefix(mark).decode(module.encoding), finder.edits)
     changed = sorted({edit.line for edit in finder.edits})
@@ -86,8 +90,9 @@ class Edit:
 
 def edited(text: str, edits: list[Edit]) -> str:
     """The text with the edits; LibCST's own output loses a blank here and there (`except OSError :`)."""
-    starts = [0, *(m.end() for m in re.finditer("\r\n|\n|\r", text))]
-    for edit in sorted(edits, key=lambda e: (e.line, e.column), reverse=True):
+    starts = [0, *(m.end() for m in re.finditer("\r\n|\n|\r", text)), len(text)]
+    # What is inserted at a place goes before what is replaced there.
+    for edit in sorted(edits, key=lambda e: (e.line, e.column, e.end_line, e.end_column), reverse=True):
         begin, end = starts[edit.line - 1] + edit.column, starts[edit.end_line - 1] + edit.end_column
         text = text[:begin] + edit.text + text[end:]
     return text
@@ -111,16 +116,15 @@ def uses_torch(top: str) -> bool:
     return top in KNOWN_USERS
 
 
-class Finder(cst.CSTVisitor):
-    """Finds what has to be rewritten, and what a person has to look at."""
+class Positioned(cst.CSTVisitor):
+    """A visitor that gathers edits of the text, and what a person has to look at."""
 
     METADATA_DEPENDENCIES = (libcst.metadata.PositionProvider,)
 
     def __init__(self) -> None:
+        super().__init__()
         self.edits: list[Edit] = []
         self.remarks: list[Remark] = []
-        self.users: set[str] = set()
-        self.aliased = False
 
     def place(self, node: cst.CSTNode) -> Any:
         return self.get_metadata(libcst.metadata.PositionProvider, node)
@@ -131,6 +135,15 @@ class Finder(cst.CSTVisitor):
     def replace(self, node: cst.CSTNode, text: str) -> None:
         at = self.place(node)
         self.edits.append(Edit(at.start.line, at.start.column, at.end.line, at.end.column, text))
+
+
+class Finder(Positioned):
+    """Finds imports, and names of modules in strings."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.users: set[str] = set()
+        self.aliased = False
 
     def note_user(self, node: cst.CSTNode, name: str) -> None:
         top = name.partition(".")[0]
@@ -213,6 +226,13 @@ def bound(name: str, new: str) -> str:
     top = name.partition(".")[0]
     whole = f"{HOMES[top]} as {top}"
     return whole if new == HOMES[top] else f"{whole}, {new}"
+
+
+def bound_name(alias: cst.ImportAlias, name: str) -> str:
+    """What an alias of an import binds: of `import torch.nn`, `torch`."""
+    if alias.asname is not None:
+        return libcst.helpers.get_full_name_for_node_or_raise(alias.asname.name)
+    return name.partition(".")[0] or libcst.helpers.get_full_name_for_node_or_raise(alias.name)
 
 
 def code_of(node: Any) -> str:

@@ -55,6 +55,8 @@ def diagnostic(use: Use) -> lsp.Diagnostic | None:
         if s.cpu.word not in SEVERITIES:
             return None
         severity, code, text = SEVERITIES[s.cpu.word], s.cpu.word, f"{use.name}: {s.cpu.note}"
+        if s.strategy is not None:
+            text += f". What to do: {s.strategy}"
     return lsp.Diagnostic(range_of(use), text, severity, code=code, source=SOURCE)
 
 
@@ -73,9 +75,14 @@ def described(s: Standing) -> str:
     lines = [f"**{s.name}**", "", "| target | status | |", "| --- | --- | --- |"]
     lines += [f"| {target} | {status.word} | {status.note} |" for target, status in rows]
     if s.counterpart:
-        lines += ["", f"In MindSpore: `{s.counterpart}`. {s.differences}"]
+        lines += ["", f"In MindSpore: `{s.counterpart}`, {s.verdict}", "", *(f"- {d}" for d in s.differences)]
+    elif s.verdict:
+        lines += ["", f"In MindSpore: {s.verdict}"]
     if s.flags:
         lines += ["", f"To look at: {', '.join(s.flags)}."]
+    if s.strategy is not None:
+        lines += ["", f"What to do: {s.strategy}."]
+        lines += ["", "```python", s.strategy.code, "```"] if s.strategy.code else []
     return "\n".join(lines)
 
 

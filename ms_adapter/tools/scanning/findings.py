@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from .program import Program, Use
 from .project import Project
 from .source import Source, files, read
+from .strategies import ASK, Strategy, issue
 from .targets import MISSING, PARTLY, Standing, standing
+from .tracing import Calls, Sites, Trace
 
 
 @dataclass
@@ -21,6 +24,7 @@ class FileFindings:
     uses: list[Use] = field(default_factory=list)
     error: str = ""
     cells: list[tuple[int, int]] | None = None  # of a notebook: (cell, line in it) by line
+    sites: Sites = field(default_factory=dict)  # what a run called, where there was one
 
     @property
     def sure(self) -> list[Use]:
@@ -36,6 +40,32 @@ class FileFindings:
             return f"cell {cell}, line {inside}"
         return str(line)
 
+    def place_of(self, line: int) -> str:
+        return f"{self.path}:{self.place(line)}"
+
+    def calls(self, use: Use) -> Calls | None:
+        """What the run called where the scan has a use of that name."""
+        return self.sites.get((use.line, use.end_column), {}).get(use.name)
+
+    def called(self) -> list[tuple[Use, Calls]]:
+        return [(u, calls) for u in self.uses if (calls := self.calls(u)) is not None]
+
+    def unfound(self) -> Iterator[tuple[int, str, Calls]]:
+        """Names that the run called where the scan does not have them."""
+        known = {(u.line, u.end_column, u.name) for u in self.uses}
+        for (line, end), names in self.sites.items():
+            yield from ((line, n, c) for n, c in names.items() if (line, end, n) not in known)
+
+    def add_calls(self, sites: Sites) -> None:
+        """Take in a run: what was unsure and called something of the API is sure."""
+        self.sites = sites
+        settled = []
+        for use in self.uses:
+            met = sites.get((use.line, use.end_column), {}) if use.why else {}
+            names = [name for name in met if name.rpartition(".")[2] == use.name]
+            settled += [replace(use, name=name, why="", kind="call") for name in names] or [use]
+        self.uses = settled
+
 
 @dataclass
 class Findings:
@@ -43,6 +73,7 @@ class Findings:
 
     files: list[FileFindings]
     lines: int
+    trace: Trace | None = None
 
     def names(self) -> Counter[str]:
         """How often each name is used, imports apart: what is only imported is not yet used."""
@@ -54,6 +85,32 @@ class Findings:
     def by_word(self, word: str) -> dict[str, int]:
         count = self.names()
         return {name: count[name] for name, s in self.standings().items() if s.cpu.word == word}
+
+    def add_trace(self, trace: Trace) -> None:
+        """Put what a run called beside the uses."""
+        self.trace = trace
+        for file in self.files:
+            file.add_calls(trace.of(file.path))
+
+    def strategies(self) -> dict[str, Strategy]:
+        """The ways out for the names that are missing, most used first."""
+        ways = ((name, standing(name).strategy) for name, _ in self.names().most_common())
+        return {name: way for name, way in ways if way is not None}
+
+    def issues(self) -> dict[str, str]:
+        """The texts that ask for names for which there is no other way."""
+        asked = [name for name, way in self.strategies().items() if way.kind == ASK]
+        places = {
+            name: [f.place_of(u.line) for f in self.files for u in f.sure if u.name == name] for name in asked
+        }
+        return {name: issue(name, standing(name).cpu.note, places[name]) for name in asked}
+
+    def told(self, file: FileFindings, use: Use) -> str:
+        """What there is to say of a use: why it is unsure or does not work, and what a run called."""
+        calls = file.calls(use)
+        return "; ".join(
+            filter(None, [use.why or standing(use.name).cpu.note, calls.text() if calls else ""])
+        )
 
     def effort(self) -> str:
         """The summary in a sentence: what a person has to look at."""
@@ -75,24 +132,42 @@ class Findings:
                 {"path": f.path, "error": f.error or None, "uses": [use_dict(f, u) for u in f.uses]}
                 for f in self.files
             ],
+            "issues": self.issues(),
+            "trace": trace_dict(self) if self.trace else None,
         }
 
 
 def as_dict(s: Standing) -> dict[str, Any]:
+    way = s.strategy
     return {
         "cpu": [s.cpu.word, s.cpu.note],
         "mindspore": [s.mindspore.word, s.mindspore.note],
         "ascend": [s.ascend.word, s.ascend.note],
         "counterpart": s.counterpart or None,
-        "differences": s.differences or None,
+        "verdict": s.verdict,
+        "differences": list(s.differences),
         "flags": list(s.flags),
+        "strategy": {"kind": way.kind, "use": way.use, "code": way.code or None} if way else None,
     }
+
+
+def trace_dict(found: Findings) -> dict[str, Any]:
+    assert found.trace is not None
+    unfound = [
+        {"path": f.path, "line": line, "name": name, "count": c.count, "signatures": c.signatures}
+        for f in found.files
+        for line, name, c in f.unfound()
+    ]
+    run = {"command": found.trace.command, "engine": found.trace.engine, "exit_code": found.trace.exit_code}
+    return {**run, "not_found_by_scan": unfound}
 
 
 def use_dict(file: FileFindings, use: Use) -> dict[str, Any]:
     found = {"line": use.line, "column": use.column + 1, "name": use.name, "kind": use.kind}
     if file.cells:
         found["cell"], found["cell_line"] = file.cells[use.line - 1]
+    if (calls := file.calls(use)) is not None:
+        found["called"] = {"count": calls.count, "signatures": calls.signatures}
     return found | ({"unsure": use.why} if use.why else {})
 
 

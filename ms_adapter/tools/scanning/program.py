@@ -27,6 +27,7 @@ from .values import (
     sequence,
     unknown,
 )
+from .watch import span
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,17 +253,6 @@ class Run(Executor):
         if last in ("Dict", "dict", "Mapping", "OrderedDict", "DefaultDict"):
             return frozenset({mapping({}, inside[-1])})
         return NOTHING
-
-
-def span(node: Any) -> tuple[int, int, int]:
-    """(line, first column, column after the end) of the last name in an expression."""
-    line = getattr(node, "end_lineno", None) or node.lineno
-    end = getattr(node, "end_col_offset", None) or node.col_offset + 1
-    if isinstance(node, ast.Attribute):
-        return line, max(end - len(node.attr), 0), end
-    if isinstance(node, (ast.Name, ast.alias)):
-        return node.lineno, node.col_offset, end
-    return node.lineno, node.col_offset, end if node.lineno == line else node.col_offset + 1
 
 
 def tensor_like(function: ast.AST, name: str) -> bool:

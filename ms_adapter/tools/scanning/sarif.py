@@ -20,6 +20,7 @@ RULES = {
     "unsure": ("note", "A place that may use PyTorch: nothing tells what the object is"),
     "flag": ("note", "A use that a migration has to look at"),
     "unreadable": ("warning", "A file that could not be scanned"),
+    "use": ("none", "A name that works, where it is used, and what MindSpore calls it"),
 }
 
 
@@ -38,18 +39,32 @@ def sarif(found: Findings) -> str:
 def file_results(file: FileFindings) -> list[dict[str, Any]]:
     if file.error:
         return [result("unreadable", file.error, file.path, None)]
-    return [r for use in file.uses if (r := use_result(file, use))]
+    return [use_result(file, use) for use in file.uses if use.kind != "import" or is_trouble(use)]
 
 
-def use_result(file: FileFindings, use: Use) -> dict[str, Any] | None:
+def is_trouble(use: Use) -> bool:
+    """What is only imported counts where it is missing, works in part or has to be looked at."""
+    s = standing(use.name)
+    return s.cpu.word in (MISSING, PARTLY) or bool(s.flags)
+
+
+def use_result(file: FileFindings, use: Use) -> dict[str, Any]:
     if use.why:
         return result("unsure", f"may be a tensor's or module's `{use.name}`: {use.why}", file.path, use)
     s = standing(use.name)
-    if s.cpu.word in (MISSING, PARTLY):
-        return result(
-            "missing" if s.cpu.word == MISSING else "partly", f"{use.name}: {s.cpu.note}", file.path, use
-        )
-    return result("flag", f"{use.name}: {', '.join(s.flags)}", file.path, use) if s.flags else None
+    told = [f"{use.name}: {s.remark() or s.cpu.note}"]
+    told += [f"What to do: {s.strategy}"] if s.strategy else []
+    told += [f"MindSpore: {s.mapped}"] if s.mapped else []
+    rule = s.cpu.word if s.cpu.word in (MISSING, PARTLY) else "flag" if s.flags else "use"
+    found = result(rule, ". ".join(told), file.path, use)
+    found["properties"] = {
+        "name": s.name,
+        "targets": {"cpu": s.cpu.word, "mindspore-cpu": s.mindspore.word, "mindspore-ascend": s.ascend.word},
+        "mindspore": {"name": s.counterpart, "verdict": s.verdict, "differences": list(s.differences)},
+    }
+    if (calls := file.calls(use)) is not None:
+        found["properties"]["called"] = calls.text()
+    return found
 
 
 def result(kind: str, text: str, path: str, use: Use | None) -> dict[str, Any]:
@@ -58,5 +73,8 @@ def result(kind: str, text: str, path: str, use: Use | None) -> dict[str, Any]:
     if use is not None:
         region = {"startLine": use.line, "startColumn": use.column + 1, "endColumn": use.end_column + 1}
         location["region"] = region
-    found = {"ruleId": f"scan/{kind}", "level": RULES[kind][0], "message": {"text": text}}
+    level = RULES[kind][0]
+    found = {"ruleId": f"scan/{kind}", "level": level, "message": {"text": text}}
+    if level == "none":
+        found["kind"] = "informational"
     return found | {"locations": [{"physicalLocation": location}]}

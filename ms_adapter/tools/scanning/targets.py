@@ -7,8 +7,9 @@ import json
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from .. import on_mindspore
+from .. import mapping, on_mindspore
 from . import api
+from .strategies import Strategy, strategy
 
 CPU, MINDSPORE, ASCEND = "cpu", "mindspore", "ascend"
 WORKS, PARTLY, MISSING, UNMEASURED, OUTSIDE = "works", "partly", "missing", "unmeasured", "outside"
@@ -31,9 +32,34 @@ class Standing:
     cpu: Status
     mindspore: Status
     ascend: Status
-    counterpart: str = ""
-    differences: str = ""
+    record: mapping.Record | None = None  # the mapping to MindSpore's own names
+    callables: str = ""  # what the device `mindspore` calls for it
     flags: tuple[str, ...] = field(default=())
+    strategy: Strategy | None = None  # of a name that is missing
+
+    @property
+    def counterpart(self) -> str:
+        """MindSpore's name for it."""
+        return self.record.counterpart if self.record else ""
+
+    @property
+    def verdict(self) -> str:
+        """How the two compare: identical, differs in ..., unmeasured, missing; nothing outside the map."""
+        return self.record.summary if self.record else ""
+
+    @property
+    def differences(self) -> tuple[str, ...]:
+        return tuple(f"{d.kind}: {d.text}" for d in self.record.differences) if self.record else ()
+
+    @property
+    def mapped(self) -> str:
+        """MindSpore's name and the verdict in a line."""
+        return f"{self.counterpart} ({self.verdict})" if self.counterpart else self.verdict
+
+    def remark(self) -> str:
+        """What a person has to know of it beside the words."""
+        told = self.cpu.note if self.cpu.word in (MISSING, PARTLY, OUTSIDE) else ""
+        return "; ".join(filter(None, (told, *self.flags)))
 
 
 @functools.cache
@@ -101,11 +127,11 @@ def by_measurement(item: str) -> Status:
 def standing(name: str) -> Standing:
     """Everything that is known of a name."""
     cpu = on_cpu(name)
-    found = counterpart(name)
+    found, record = callables(name), mapping.lookup(name)
     if cpu.word == MISSING:
-        return Standing(name, cpu, cpu, cpu, found, flags=flags(name))
+        return Standing(name, cpu, cpu, cpu, record, found, flags(name), strategy(name))
     note = f"declared: {found}" if found else "the registry names no MindSpore callable of its own"
-    return Standing(name, cpu, there(name, note), Status(UNMEASURED, note), found, flags=flags(name))
+    return Standing(name, cpu, there(name, note), Status(UNMEASURED, note), record, found, flags(name))
 
 
 def there(name: str, note: str) -> Status:
@@ -116,8 +142,8 @@ def there(name: str, note: str) -> Status:
     return Status(PARTLY if ran.word == on_mindspore.DIFFERS else WORKS, ran.note())
 
 
-def counterpart(name: str) -> str:
-    """MindSpore's callables for a name, best first."""
+def callables(name: str) -> str:
+    """MindSpore's callables that the device `mindspore` tries for a name, best first."""
     return ", ".join(f"mindspore.{c}" for c in on_mindspore.candidates(name))
 
 
