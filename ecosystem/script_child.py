@@ -1,11 +1,13 @@
 """Runs a script as `ms-adapter run` does, or the same way with PyTorch, and notes its losses.
 
 `python -m ecosystem.script_child SIDE float32|float64 NOTES SCRIPT [ARGS ...]`, where a side is "ours",
-"torch" or one of the ways of scripts.py to run PyTorch. A loss is what `backward()` was called on.
+"converted" (a script that imports ms_adapter by its name), "torch" or one of the ways of scripts.py to run
+PyTorch. A loss is what `backward()` was called on.
 """
 
 from __future__ import annotations
 
+import importlib
 import json
 import random
 import sys
@@ -78,8 +80,7 @@ def main(side: str, dtype: str, notes: str, script: str, *args: str) -> None:
 
         torch_alias.install()
         torch_alias.install_in_children()
-    import torch
-
+    torch = importlib.import_module("ms_adapter.pytorch" if side == "converted" else "torch")
     note_losses(torch, losses, nudge if side == "torch-nudged" else None)
     seed_everything(torch)
     if dtype == "float64":

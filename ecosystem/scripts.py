@@ -66,7 +66,7 @@ def prepare(script: dict[str, Any], repository: Path, work: Path) -> Path:
 def run(side: str, dtype: str, script: dict[str, Any], here: Path, torch_path: str) -> Outcome:
     """Run the script's commands one after the other, each in a process of its own."""
     root = str(HERE.parent)
-    paths = [root] if side == "ours" else [root, str(HERE / "beside_torch"), torch_path]
+    paths = [root] if side in ("ours", "converted") else [root, str(HERE / "beside_torch"), torch_path]
     paths += [str(here / entry) for entry in script.get("path", [])]
     env = os.environ | {
         "PYTHONPATH": os.pathsep.join(paths),
