@@ -2,8 +2,8 @@
 
 Runs each script of ecosystem/scripts.toml twice on ms_adapter: unmodified under the runner, and converted
 under plain Python. Their losses must be the same numbers, and converting again must change nothing. Prints a
-row for each project; exit code 1 where a script does not end, has other losses or changes again. The clones are
-those of `python -m ecosystem.scripts --fetch`.
+row for each project; exit code 1 where a script does not end, has other losses or changes again. The clones
+are those of `python -m ecosystem.scripts --fetch`.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def main() -> int:
         projects.setdefault(row.project, []).append(row)
     print("| " + " | ".join(COLUMNS) + " |", "|" + " --- |" * len(COLUMNS), sep="\n")
     for project, found in projects.items():
-        sums = [sum(row[k] for row in found) for k in (1, 2, 3)]
+        sums = [sum(column) for column in zip(*((row.losses, row.lines, row.remarks) for row in found))]
         bad = sum(bool(row.faults) for row in found)
         result = f"{bad} of them do not" if bad else "run, same losses"
         print(f"| {project} | {len(found)} | {sums[0]} | {sums[1]} | {sums[2]} | {result} |")

@@ -26,6 +26,7 @@ from .rewrite import HOMES, Edit, Positioned, Rewritten, apply, bound_name, is_p
 MODULE, CELL = "torch.nn.Module", "mindspore.nn.Cell"
 SAME_IN_CELLS = frozenset({f"{MODULE}.__init__", f"{MODULE}.__call__"})
 MARK = "# mindspore: "
+OPERATIONS = (cst.BinaryOperation, cst.UnaryOperation, cst.Comparison, cst.Subscript, cst.AugAssign)
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,9 @@ def cell_names(trees: Iterable[tuple[ast.AST, list[Use]]]) -> frozenset[str]:
     for tree, uses in trees:
         modules = {(u.line, u.end_column) for u in uses if u.name == MODULE}
         for node in ast.walk(tree):
-            for base in node.bases if isinstance(node, ast.ClassDef) else ():
+            if not isinstance(node, ast.ClassDef):
+                continue
+            for base in node.bases:
                 end = (base.end_lineno, base.end_col_offset)
                 last = base.attr if isinstance(base, ast.Attribute) else getattr(base, "id", "")
                 bases[node.name].add(MODULE if end in modules else last)
@@ -121,6 +124,8 @@ class Native(Positioned):
 
     def on_leave(self, original_node: cst.CSTNode) -> None:  # type: ignore[override]
         super().on_leave(original_node)
+        if isinstance(original_node, OPERATIONS):
+            self.operator(original_node)
         if self.statements and self.statements[-1] is original_node:
             self.statements.pop()
 
@@ -183,16 +188,14 @@ class Native(Positioned):
         elif self.cells:
             self.remark(node, "calls forward by its name: a Cell's method is construct")
 
-    def leave_operator(self, node: cst.CSTNode) -> None:
+    def operator(self, node: cst.CSTNode) -> None:
         """Operators stay as they are written; where other numbers may come of it, that is said."""
         for use in self.at(node):
             record = mapping.lookup(use.name) if use.kind == "operator" else None
-            silent = record is not None and record.verdict == "differs" and not record.best.loud
-            if silent or (record is not None and record.best is None):
+            if record is None or record.verdict == "unmeasured":
+                continue
+            if record.best is None or not record.best.loud:
                 self.mark(node, use.name, judged(use.name, self.loud))
-
-    leave_BinaryOperation = leave_UnaryOperation = leave_Comparison = leave_operator  # noqa: N815
-    leave_Subscript = leave_AugAssign = leave_operator  # noqa: N815
 
     # --- classes ------------------------------------------------------------------------------------------
     def visit_ClassDef(self, node: cst.ClassDef) -> None:  # noqa: N802
@@ -232,10 +235,8 @@ class Native(Positioned):
 
     def note_import(self, node: cst.Import | cst.ImportFrom) -> Import:
         whole = self.statements[-1]
-        alone = (
-            isinstance(whole, cst.SimpleStatementLine) and len(whole.body) == 1 and len(self.statements) == 1
-        )
-        self.imports.append(Import(node, whole if alone else None))
+        line = whole if isinstance(whole, cst.SimpleStatementLine) and len(self.statements) == 1 else None
+        self.imports.append(Import(node, line if line is not None and len(line.body) == 1 else None))
         return self.imports[-1]
 
     def leave_Module(self, original_node: cst.Module) -> None:  # noqa: N802

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import shutil
 from collections.abc import Callable
@@ -50,7 +51,8 @@ def convert(root: Path, to: str = "ms_adapter", loud: bool = False) -> list[Outc
         return [convert_file(path, uses[path], rewrite) for path in paths]
     trees = ((tree, uses[path]) for path in paths if (tree := read(path).tree) is not None)
     cells = cell_names(trees)
-    return [convert_file(p, uses[p], lambda data, p=p: native(data, uses[p], cells, loud)) for p in paths]
+    written = functools.partial(native, cells=cells, loud=loud)
+    return [convert_file(path, uses[path], functools.partial(written, uses=uses[path])) for path in paths]
 
 
 def convert_file(path: Path, uses: list[Any], rewritten: Callable[[bytes], Rewritten]) -> Outcome:
