@@ -29,7 +29,7 @@ def reasons(present=False):
 
 def entry(name, present=False):
     """The key of :func:`reasons` that covers a dotted name, itself before any pattern, or None."""
-    known = table(present)
+    known = reasons(present)
     if name in known:
         return name
     same = [p for p in known if p.count(".") == name.count(".")]  # * stands for no point

@@ -24,7 +24,7 @@ import torch.nn.functional as F
 def mixed(x, y):
     joined = torch.cat([F.relu(x), torch.sqrt(torch.mul(y, y))], dim=1)
     left, right = torch.chunk(torch.flip(joined, dims=[1]), 2, dim=1)
-    return torch.transpose(left - right, 0, 1).view(-1)
+    return torch.transpose(left - right, 0, 1).reshape(-1)
 
 
 def reduced(x):

@@ -23,7 +23,7 @@ from ms_adapter.tools.scanning.source import decoded
 
 from .rewrite import HOMES, Edit, Positioned, Rewritten, apply, bound_name, is_prologue, rewrite
 
-MODULE, CELL = "torch.nn.Module", "mindspore.nn.Cell"
+MODULE = "torch.nn.Module"  # a Cell in MindSpore, whose `forward` is called `construct`
 SAME_IN_CELLS = frozenset({f"{MODULE}.__init__", f"{MODULE}.__call__"})
 MARK = "# mindspore: "
 OPERATIONS = (cst.BinaryOperation, cst.UnaryOperation, cst.Comparison, cst.Subscript, cst.AugAssign)
@@ -47,12 +47,10 @@ def judged(name: str, loud: bool) -> Judgement:
     if best is None:
         return Judgement("", "is missing in MindSpore")
     detail = "; ".join(d.text for d in best.differences[:2]) or best.unmeasured
-    if name == MODULE:
-        return Judgement(CELL, record.summary, detail)
     if record.verdict == "identical":
         return Judgement(best.name)
-    taken = best.name if loud and best.loud else ""
-    return Judgement(taken, f"{record.summary} ({best.name})", detail)
+    taken = name == MODULE or (loud and best.loud)
+    return Judgement(best.name if taken else "", f"{record.summary} ({best.name})", detail)
 
 
 def cell_names(trees: Iterable[tuple[ast.AST, list[Use]]]) -> frozenset[str]:
