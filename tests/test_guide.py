@@ -1,5 +1,6 @@
 """Scripts in the way of MSAdapter's guide, on the built-in engine: `import ms_adapter.mindspore as ms`."""
 
+import guide_scripts
 import numpy as np
 import pytest
 from guide_cases import TenTimes
@@ -111,6 +112,37 @@ def test_context():
         ms.set_context(device_target="Ascend")
     with pytest.raises(ValueError, match="GRAPH_MODE"):
         ms.set_context(mode=7)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_the_guides_scripts_run_as_they_are():
+    assert guide_scripts.run("ms_adapter.mindspore") == {}
+
+
+def test_mixed_precision_says_what_it_takes():
+    net = nn.Linear(2, 1)
+    with pytest.raises(ValueError, match="amp_level is 'O4'; it must be one of O0, O1, O2, O3, auto"):
+        ms.Model(net, amp_level="O4")
+    with pytest.raises(ValueError, match="it must be float16 or bfloat16"):
+        ms.amp.auto_mixed_precision(net, "O3", torch.float64)
+    with pytest.raises(ValueError, match="at level O3 already"):
+        ms.amp.auto_mixed_precision(ms.amp.auto_mixed_precision(net, "O3"), "O2")
+    with pytest.raises(NotImplementedError, match="boost_level='O1' is not supported"):
+        ms.Model(net, None, torch.optim.SGD(net.parameters(), lr=0.1), boost_level="O1")
+
+
+def test_a_step_that_overflows_is_left_out():
+    net = nn.Linear(1, 1)
+    manager = ms.amp.DynamicLossScaleManager(4.0, 2, 1)
+    step = ms.amp.build_train_network(
+        net, torch.optim.SGD(net.parameters(), lr=1.0), nn.MSELoss(), loss_scale_manager=manager
+    )
+    before = net.weight.detach().clone()
+    _, overflow, scale = step(torch.tensor([[float("inf")]]), torch.zeros(1, 1))
+    assert overflow and float(scale) == 4.0 and manager.get_loss_scale() == 2.0
+    assert torch.equal(net.weight, before)
+    _, overflow, _ = step(torch.ones(1, 1), torch.zeros(1, 1))
+    assert not overflow and manager.get_loss_scale() == 4.0 and not torch.equal(net.weight, before)
 
 
 def test_the_wrong_number_of_gradients():

@@ -1,6 +1,11 @@
 """What is said without MindSpore, or with one that does not fit; and tensors of PyTorch taken over."""
 
+import importlib.util
+import os
+import subprocess
 import sys
+import textwrap
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -10,6 +15,9 @@ import ms_adapter.mindspore as ms
 import ms_adapter.pytorch as torch
 from ms_adapter.mindspore import _package, backend, bridge
 from ms_adapter.mindspore.checkpoint import save_checkpoint
+
+
+ROOT = Path(__file__).resolve().parent.parent
 
 
 @pytest.fixture
@@ -22,6 +30,58 @@ def installed(monkeypatch):
 
 def fake(version="2.10.0", target="CPU"):
     return SimpleNamespace(__version__=version, get_context=lambda name: {"device_target": target}[name])
+
+
+def run(tmp_path, source, version=None):
+    """A script's output in a process of its own, with a package of that version in MindSpore's place."""
+    if version:
+        (tmp_path / "mindspore").mkdir()
+        (tmp_path / "mindspore" / "__init__.py").write_text(f"__version__ = {version!r}\n")
+    env = os.environ | {"PYTHONPATH": os.pathsep.join((str(tmp_path), str(ROOT)))}
+    command = [sys.executable, "-c", textwrap.dedent(source)]
+    return subprocess.run(command, env=env, capture_output=True, text=True)
+
+
+@pytest.mark.parametrize("first", ("mindspore", "ms_adapter.pytorch"))
+def test_another_version_is_imported_as_it_is(first, tmp_path):
+    second = ({"mindspore", "ms_adapter.pytorch"} - {first}).pop()
+    done = run(
+        tmp_path,
+        f"""
+        import {first}, {second}
+        print(dir(mindspore) == [n for n in dir(mindspore) if n.startswith("__")], mindspore.__loader__)
+        try:
+            ms_adapter.pytorch.ones(2, device="mindspore")
+        except RuntimeError as error:
+            print(error)
+        """,
+        "2.9.0",
+    )
+    assert done.stdout.startswith("True <_frozen_importlib_external.SourceFileLoader"), done.stderr
+    assert "MindSpore 2.9.0 is installed, 2.10.0 is needed; `pip install mindspore==2.10.0`" in done.stdout
+
+
+def test_our_face_does_not_import_mindspore(tmp_path):
+    done = run(tmp_path, "import sys, ms_adapter.pytorch; print('mindspore' in sys.modules)", "2.10.0")
+    assert done.stdout == "False\n", done.stderr
+
+
+@pytest.mark.parametrize(
+    ("version", "said"),
+    [(None, "MindSpore cannot be imported"), ("2.9.0", "MindSpore 2.9.0 is installed, 2.10.0 is needed")],
+)
+def test_the_command_says_what_is_missing(version, said, tmp_path):
+    done = run(
+        tmp_path,
+        """
+        from ms_adapter import run
+        print(run.main(["--device", "mindspore", "x.py"]))
+        """,
+        version,
+    )
+    if version is None and importlib.util.find_spec("mindspore"):
+        pytest.skip("MindSpore is here")
+    assert done.stdout == "2\n" and said in done.stderr and "or use device 'cpu'" in done.stderr
 
 
 USES = {

@@ -10,8 +10,7 @@ from typing import Any
 SUPPORTED = "2.10.0"
 
 
-@functools.cache
-def mindspore() -> Any:
+def fitting() -> Any:
     """The MindSpore package; RuntimeError with the next step when it is missing or of another version."""
     try:
         package = importlib.import_module("mindspore")
@@ -25,6 +24,13 @@ def mindspore() -> Any:
             f"device 'mindspore': MindSpore {package.__version__} is installed, {SUPPORTED} is needed; "
             f"`pip install mindspore=={SUPPORTED}`, or use device 'cpu'."
         )
+    return package
+
+
+@functools.cache
+def mindspore() -> Any:
+    """The MindSpore package for the device: of the version and on the target that we serve."""
+    package = fitting()
     target = package.get_context("device_target")
     if target != "CPU":
         raise NotImplementedError(

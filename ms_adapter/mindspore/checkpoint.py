@@ -49,3 +49,23 @@ def save_checkpoint(save_obj: Any, ckpt_file_name: str | Path) -> None:
         write_file(os.fspath(ckpt_file_name), "mindspore", [from_tensor(*item) for item in state.items()])
     except BadFile as error:
         raise RuntimeError(f"save_checkpoint: {error}.") from error
+
+
+def load_param_into_net(
+    net: Any, parameter_dict: dict[str, Any], strict_load: bool = False, remove_redundancy: bool = False
+) -> tuple[list[str], list[str]]:
+    """Puts tensors, ours or MindSpore's, into a module by their names.
+
+    Gives the names of the module that the dictionary lacks, and those of the dictionary that the module lacks.
+    RuntimeError where shapes differ.
+
+    >>> from ms_adapter.pytorch import nn
+    >>> load_param_into_net(nn.Linear(2, 1), {"weight": torch.ones(1, 2), "extra": torch.ones(1)})
+    (['bias'], ['extra'])
+    """
+    tensors = {
+        name: value if isinstance(value, torch.Tensor) else torch.from_numpy(value.asnumpy())
+        for name, value in parameter_dict.items()
+    }
+    missing, unexpected = net.load_state_dict(tensors, strict=False)
+    return list(missing), list(unexpected)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from .bridge import is_ours
-from .training import batches
+from .model import batches
 
 
 def data_sink(

@@ -88,6 +88,7 @@ def value_and_grad(
     weights: Iterable[Any] | None = None,
     has_aux: bool = False,
     return_ids: bool = False,
+    sens_param: bool = False,
 ) -> Callable[..., Any]:
     """A function that gives `(fn(*args), gradients)`.
 
@@ -100,7 +101,7 @@ def value_and_grad(
     >>> value_and_grad(lambda x: x * x)(torch.tensor(3.0))
     (tensor(9.), tensor(6.))
     """
-    _refuse_ids(return_ids)
+    _refuse(return_ids, sens_param)
     called = _WithAux(fn) if has_aux else fn
 
     def run(*args: Any, **kwargs: Any) -> Any:
@@ -116,6 +117,7 @@ def grad(
     weights: Iterable[Any] | None = None,
     has_aux: bool = False,
     return_ids: bool = False,
+    sens_param: bool = False,
 ) -> Callable[..., Any]:
     """As :func:`value_and_grad`, without the value; with `has_aux` a pair with fn's other results.
 
@@ -123,7 +125,7 @@ def grad(
     >>> grad(lambda x, y: x * y, grad_position=(0, 1))(torch.tensor(3.0), torch.tensor(2.0))
     (tensor(2.), tensor(3.))
     """
-    _refuse_ids(return_ids)
+    _refuse(return_ids, sens_param)
     called = _WithAux(fn) if has_aux else fn
 
     def run(*args: Any, **kwargs: Any) -> Any:
@@ -134,7 +136,11 @@ def grad(
     return run
 
 
-def _refuse_ids(return_ids: bool) -> None:
+def _refuse(return_ids: bool, sens_param: bool) -> None:
+    if sens_param:
+        raise NotImplementedError(
+            "value_and_grad: sens_param=True is not supported for our tensors; multiply the result by it."
+        )
     if return_ids:
         raise NotImplementedError(
             "value_and_grad: return_ids=True is not supported for our tensors; "

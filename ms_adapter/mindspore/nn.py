@@ -6,6 +6,8 @@ from typing import Any
 
 from .bridge import entry, of_package
 
+_TRAINING = ("WithLossCell", "TrainOneStepCell", "TrainOneStepWithLossScaleCell")
+
 
 def __getattr__(name: str) -> Any:
-    return entry(name) if name in ("WithLossCell", "TrainOneStepCell") else of_package("nn", name)
+    return entry(name) if name in _TRAINING else of_package("nn", name)

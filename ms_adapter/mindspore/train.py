@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from .bridge import entry, of_package
+from .bridge import data_sink, entry, load_param_into_net, of_package, save_checkpoint
+from .saving import CheckpointConfig, ModelCheckpoint
 from .training import Callback, LossMonitor, RunContext, TimeMonitor
 
-__all__ = ["Callback", "LossMonitor", "RunContext", "TimeMonitor"]
+__all__ = [
+    *("Callback", "LossMonitor", "RunContext", "TimeMonitor"),
+    *("CheckpointConfig", "ModelCheckpoint", "data_sink", "load_param_into_net", "save_checkpoint"),
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -1,16 +1,15 @@
-"""MindSpore's training interface over our modules: WithLossCell, TrainOneStepCell, Model and its
+"""MindSpore's training interface over our modules: WithLossCell, the cells of one step, and Model's
 callbacks."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
-from types import SimpleNamespace
 from typing import Any
 
 from ms_adapter import pytorch as torch
 from ms_adapter.pytorch import nn
 
+from .amp import FixedLossScaleManager, all_finite, scaled
 from .functional import value_and_grad
 
 
@@ -52,13 +51,41 @@ class TrainOneStepCell(nn.Module):
         return loss
 
 
+class TrainOneStepWithLossScaleCell(nn.Module):
+    """One step of training with a loss scale: the gradients of the scaled loss, unscaled again; a step whose
+    gradients overflow is left out.
+
+    `scale_sense` is the scale, or what manages it: MindSpore's or our `FixedLossScaleManager` or
+    `DynamicLossScaleManager`. A call gives the loss, whether it overflowed, and the scale.
+    """
+
+    def __init__(self, network: nn.Module, optimizer: Any, scale_sense: Any) -> None:
+        super().__init__()
+        self.network, self.optimizer = network, optimizer
+        managed = hasattr(scale_sense, "update_loss_scale")
+        self.manager = scale_sense if managed else FixedLossScaleManager(float(scale_sense))
+        self.weights = optimizer.parameters
+        self._step = value_and_grad(lambda scale, *inputs: network(*inputs) * scale, None, self.weights)
+        network.train()
+
+    def forward(self, *inputs: Any) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        scale = float(self.manager.get_loss_scale())
+        loss, grads = self._step(scale, *inputs)
+        grads = scaled(grads, 1.0 / scale)
+        overflow = not bool(all_finite(grads))
+        if not (overflow and self.manager.get_drop_overflow_update()):
+            self.optimizer(grads)
+        self.manager.update_loss_scale(overflow)
+        return loss / scale, torch.tensor(overflow), torch.tensor(scale)
+
+
 class RunContext:
     """What callbacks may ask about the run and tell it."""
 
-    def __init__(self, arguments: SimpleNamespace) -> None:
+    def __init__(self, arguments: Any) -> None:
         self._arguments, self._stop = arguments, False
 
-    def original_args(self) -> SimpleNamespace:
+    def original_args(self) -> Any:
         """cur_epoch_num, cur_step_num, batch_num, epoch_num, net_outputs, train_network and so on."""
         return self._arguments
 
@@ -104,7 +131,8 @@ class LossMonitor(Callback):
         a = run_context.original_args()
         if self.per_print_times and a.cur_step_num % self.per_print_times == 0:
             step = (a.cur_step_num - 1) % a.batch_num + 1
-            print(f"epoch: {a.cur_epoch_num} step: {step}, loss is {float(a.net_outputs)}", flush=True)
+            loss = a.net_outputs[0] if isinstance(a.net_outputs, tuple) else a.net_outputs
+            print(f"epoch: {a.cur_epoch_num} step: {step}, loss is {float(loss)}", flush=True)
 
 
 class TimeMonitor(Callback):
@@ -120,149 +148,3 @@ class TimeMonitor(Callback):
         spent_ms = (time.perf_counter() - self._start) * 1000
         steps = self.data_size or run_context.original_args().batch_num
         print(f"Train epoch time: {spent_ms:.3f} ms, per step time: {spent_ms / steps:.3f} ms", flush=True)
-
-
-def _tell(callbacks: Iterable[Any], hook: str, context: Any) -> None:
-    """Calls the hook by either of its names: MindSpore says `on_train_epoch_end` too."""
-    for callback in callbacks:
-        newer = f"on_train_{hook}"
-        name = newer if _is_own(callback, newer) else hook
-        if hasattr(callback, name):
-            getattr(callback, name)(context)
-
-
-def _is_own(callback: Any, name: str) -> bool:
-    """Whether the user wrote the method: MindSpore's base class has empty ones."""
-    home = next((c for c in type(callback).__mro__ if name in vars(c)), None)
-    return home is not None and not home.__module__.startswith("mindspore.")
-
-
-class _Owner(SimpleNamespace):
-    """The callbacks' view of the run."""
-
-
-def batches(dataset: Any) -> Iterator[tuple[Any, ...]]:
-    """The batches of a DataLoader, of another iterable, or of a MindSpore dataset, as tuples of our
-    tensors."""
-    if hasattr(dataset, "create_tuple_iterator"):
-        for row in dataset.create_tuple_iterator(output_numpy=True, num_epochs=1):
-            yield tuple(torch.from_numpy(column.copy()) for column in row)
-        return
-    for batch in dataset:
-        yield tuple(batch) if isinstance(batch, (tuple, list)) else (batch,)
-
-
-class Model:
-    """Trains, evaluates and runs a module: `Model(net, loss_fn, optimizer).train(epochs, dataset)`.
-
-    `dataset` gives `(data, label)` batches. `dataset_sink_mode` changes where batches wait on an
-    accelerator and
-    nothing about the numbers; here they are handed over one by one.
-    """
-
-    def __init__(
-        self,
-        network: nn.Module,
-        loss_fn: Any = None,
-        optimizer: Any = None,
-        metrics: Any = None,
-        **options: Any,
-    ) -> None:
-        self._network, self._loss_fn, self._optimizer, self._metrics = network, loss_fn, optimizer, metrics
-        level = options.pop("amp_level", "O0")
-        if level not in ("O0", None) or options.pop("boost_level", "O0") != "O0":
-            raise NotImplementedError(
-                f"Model: amp_level={level!r} is not supported for our modules; "
-                "use torch.autocast in the module."
-            )
-        wrapped = network if loss_fn is None else WithLossCell(network, loss_fn)
-        self._train_network = TrainOneStepCell(wrapped, optimizer) if optimizer is not None else None
-        self._eval_network = wrapped if loss_fn is not None else None
-
-    @property
-    def train_network(self) -> Any:
-        """The module that a step of training calls."""
-        return self._train_network
-
-    def train(
-        self,
-        epoch: int,
-        train_dataset: Any,
-        callbacks: Any = None,
-        dataset_sink_mode: bool = False,
-        sink_size: int = -1,
-        initial_epoch: int = 0,
-    ) -> None:
-        """Trains for `epoch` epochs."""
-        if self._train_network is None:
-            raise ValueError(
-                "Model.train: there is no optimizer; give one to Model(network, loss_fn, optimizer)."
-            )
-        told = callbacks if isinstance(callbacks, (list, tuple)) else [callbacks] if callbacks else []
-        device = next((p.device for p in self._network.parameters()), torch.device("cpu"))
-        size = train_dataset.get_dataset_size() if hasattr(train_dataset, "get_dataset_size") else None
-        size = size or (len(train_dataset) if hasattr(train_dataset, "__len__") else 1)
-        state = _Owner(
-            epoch_num=epoch,
-            batch_num=size,
-            cur_epoch_num=0,
-            cur_step_num=0,
-            net_outputs=None,
-            network=self._network,
-            train_network=self._train_network,
-            optimizer=self._optimizer,
-            loss_fn=self._loss_fn,
-            mode="train",
-            train_dataset=train_dataset,
-            list_callback=told,
-            parallel_mode="stand_alone",
-            device_number=1,
-            dataset_sink_mode=dataset_sink_mode,
-        )
-        context = RunContext(state)
-        self._network.train()
-        _tell(told, "begin", context)
-        for number in range(initial_epoch, epoch):
-            state.cur_epoch_num = number + 1
-            _tell(told, "epoch_begin", context)
-            for batch in batches(train_dataset):
-                state.cur_step_num += 1
-                state.train_dataset_element = batch
-                _tell(told, "step_begin", context)
-                state.net_outputs = self._train_network(*(x.to(device) for x in batch))
-                _tell(told, "step_end", context)
-                if context.get_stop_requested():
-                    break
-            _tell(told, "epoch_end", context)
-            if context.get_stop_requested():
-                break
-        _tell(told, "end", context)
-
-    fit = train
-
-    def eval(
-        self, valid_dataset: Any, callbacks: Any = None, dataset_sink_mode: bool = False
-    ) -> dict[str, float]:
-        """{"loss": mean loss, "accuracy": fraction right where `metrics` asks for it}"""
-        if self._loss_fn is None:
-            raise ValueError("Model.eval: there is no loss_fn; give one to Model(network, loss_fn).")
-        device = next((p.device for p in self._network.parameters()), torch.device("cpu"))
-        losses, right, n = [], 0, 0
-        self._network.eval()
-        with torch.no_grad():
-            for data, label in batches(valid_dataset):
-                out, label = self._network(data.to(device)), label.to(device)
-                losses.append(float(self._loss_fn(out, label)))
-                if out.dim() == 2 and not label.is_floating_point():
-                    right += int((out.argmax(1) == label).sum())
-                    n += len(label)
-        found = {"loss": sum(losses) / max(len(losses), 1)}
-        if n and any(str(m).lower() in ("accuracy", "acc") for m in self._metrics or ()):
-            found["accuracy"] = right / n
-        return found
-
-    def predict(self, *predict_data: Any) -> Any:
-        """What the module gives, in evaluation."""
-        self._network.eval()
-        with torch.no_grad():
-            return self._network(*predict_data)

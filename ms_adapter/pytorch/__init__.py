@@ -175,7 +175,7 @@ for _methods in (_tensor.TensorMethods, _tensor_rare.RareMethods, _SparseMethods
 _C.autograd.install_node_methods(_tensor.NODE_METHODS)
 
 # ---- operators, and an explanation for every name that is not here ---------------------------------
-from ms_adapter.mindspore import backend as _mindspore
+from ms_adapter.mindspore import backend as _mindspore, on_import as _on_import
 
 from . import _identity, _missing, _operators, _placeholders
 
@@ -183,6 +183,7 @@ _operators.install()
 dsmm = spmm = mm  # noqa: F405, F821 - PyTorch's older names for what takes sparse tensors
 hsmm, saddmm = hspmm, sspaddmm
 _mindspore.install()
+_on_import.watch()
 multiprocessing.init_reductions()
 _identity.pickle_under_own_names()
 _placeholders.install()

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 from guide_cases import TenTimes
@@ -11,9 +16,9 @@ from ms_adapter.pytorch import nn
 
 ms = pytest.importorskip("mindspore", reason="needs MindSpore: make test-mindspore")
 
-from ms_adapter.mindspore import as_cell, bridge  # noqa: E402
+from ms_adapter.mindspore import as_cell  # noqa: E402
 
-bridge.install()
+TESTS = Path(__file__).resolve().parents[1]
 
 
 def setting():
@@ -55,6 +60,45 @@ def test_three_ways_one_result():
     first = list(by_value_and_grad(*setting()))
     assert len(set(first)) == 4
     assert list(by_cells(*setting())) == first == by_model(*setting())
+
+
+@pytest.mark.parametrize("order", ("torch-first", "mindspore-first", "ours"))
+def test_the_guides_scripts_run_as_they_are(order):
+    """With `import mindspore as ms` before or after ours, and with `import ms_adapter.mindspore as ms`."""
+    done = subprocess.run(
+        [sys.executable, str(TESTS / "guide_scripts.py"), order],
+        env=os.environ | {"PYTHONPATH": str(TESTS.parent)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_mindspores_datasets_and_callbacks(tmp_path, capsys):
+    net, _, optimizer = setting()
+    rows = np.random.default_rng(0).random((8, 4), np.float32), np.arange(8, dtype=np.int32) % 3
+    data = ms.dataset.NumpySlicesDataset(rows, shuffle=False).batch(4)
+    saver = ms.train.ModelCheckpoint("net", str(tmp_path), ms.train.CheckpointConfig(save_checkpoint_steps=2))
+    ms.Model(net, nn.CrossEntropyLoss(), optimizer).train(2, data, [ms.train.LossMonitor(1), saver])
+    assert capsys.readouterr().out.count("loss is") == 4
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["net-1_2.ckpt", "net-2_2.ckpt"]
+    assert ms.load_param_into_net(nn.Linear(4, 3), ms.load_checkpoint(str(tmp_path / "net-2_2.ckpt"))) == (
+        [],
+        [],
+    )
+
+
+def test_mindspores_compiler_still_reads_its_gradients():
+    @ms.jit
+    def slope(x):
+        return ms.grad(lambda a: a * a)(x)
+
+    @ms.jit
+    def value_and_slope(x):
+        return ms.ops.value_and_grad(lambda a: a * a)(x)
+
+    assert slope(ms.Tensor(3.0)).asnumpy() == 6.0
+    assert [t.asnumpy() for t in value_and_slope(ms.Tensor(3.0))] == [9.0, 6.0]
 
 
 def test_mindspores_own_go_on_as_before():
