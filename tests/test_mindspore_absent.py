@@ -16,7 +16,6 @@ import ms_adapter.pytorch as torch
 from ms_adapter.mindspore import _package, backend, bridge
 from ms_adapter.mindspore.checkpoint import save_checkpoint
 
-
 ROOT = Path(__file__).resolve().parent.parent
 
 

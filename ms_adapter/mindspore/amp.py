@@ -175,7 +175,7 @@ def scaled(inputs: Any, factor: float) -> Any:
 
 
 class FixedLossScaleManager:
-    """Model's loss scale, the same in all steps; a step with overflow is left out if `drop_overflow_update`."""
+    """Model's loss scale, always the same; a step with overflow is left out if `drop_overflow_update`."""
 
     def __init__(self, loss_scale: float = 128.0, drop_overflow_update: bool = True) -> None:
         if loss_scale < 1:

@@ -1,8 +1,8 @@
 """MindSpore's entry points that take our modules, functions and optimizers beside MindSpore's own.
 
-Each looks at what it is given: ours runs on our autograd, MindSpore's goes to MindSpore. `install` puts them in
-MindSpore's own modules, so that a script that says `import mindspore as ms` finds them there; `on_import` calls it
-when both packages are imported.
+Each looks at what it is given: ours runs on our autograd, MindSpore's goes to MindSpore. `install` puts them
+in MindSpore's own modules, so that a script that says `import mindspore as ms` finds them there; `on_import`
+calls it when both packages are imported.
 """
 
 from __future__ import annotations

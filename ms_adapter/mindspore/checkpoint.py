@@ -56,7 +56,7 @@ def load_param_into_net(
 ) -> tuple[list[str], list[str]]:
     """Puts tensors, ours or MindSpore's, into a module by their names.
 
-    Gives the names of the module that the dictionary lacks, and those of the dictionary that the module lacks.
+    Gives the module's names that the dictionary lacks, and the dictionary's that the module lacks.
     RuntimeError where shapes differ.
 
     >>> from ms_adapter.pytorch import nn

@@ -71,8 +71,8 @@ class Model:
     """Trains, evaluates and runs a module: `Model(net, loss_fn, optimizer).train(epochs, dataset)`.
 
     `dataset` gives `(data, label)` batches. `amp_level` and `loss_scale_manager` are mixed precision as
-    :func:`ms_adapter.mindspore.amp.build_train_network` has it. `dataset_sink_mode` changes where batches wait
-    on an accelerator and nothing about the numbers; here they are handed over one by one.
+    :func:`ms_adapter.mindspore.amp.build_train_network` has it. `dataset_sink_mode` changes where batches
+    wait on an accelerator and nothing about the numbers; here they are handed over one by one.
     """
 
     def __init__(

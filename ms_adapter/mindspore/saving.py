@@ -11,7 +11,7 @@ from .training import Callback, RunContext
 
 
 class CheckpointConfig:
-    """When ModelCheckpoint saves: every so many steps, or else seconds; and how many files it keeps (0: all)."""
+    """When ModelCheckpoint saves, in steps or else in seconds; and how many files it keeps (0: all)."""
 
     def __init__(
         self, save_checkpoint_steps: int = 1, save_checkpoint_seconds: int = 0, keep_checkpoint_max: int = 5

@@ -9,8 +9,15 @@ from .saving import CheckpointConfig, ModelCheckpoint
 from .training import Callback, LossMonitor, RunContext, TimeMonitor
 
 __all__ = [
-    *("Callback", "LossMonitor", "RunContext", "TimeMonitor"),
-    *("CheckpointConfig", "ModelCheckpoint", "data_sink", "load_param_into_net", "save_checkpoint"),
+    "Callback",
+    "CheckpointConfig",
+    "LossMonitor",
+    "ModelCheckpoint",
+    "RunContext",
+    "TimeMonitor",
+    "data_sink",
+    "load_param_into_net",
+    "save_checkpoint",
 ]
 
 
