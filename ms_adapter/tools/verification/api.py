@@ -18,6 +18,8 @@ from .child.render import tensors_in
 from .child.values import Store
 from .chunks import read_chunk
 from .finding import Finding, describe, describe_asked
+from .pardon import Pardon
+from .replays import here
 from .reproducer import write_reproducer
 from .walk import Walk
 
@@ -76,7 +78,7 @@ def verify(
             _record(module, inputs, loss, steps, optimizer, seed, where, noise)
             if module is reference_module:
                 _restore(module, state)
-        return _first_divergence(folders, folder)
+        return _first_divergence(folders, folder, Pardon(here(_torch_of(reference_module))))
 
 
 def _torch_of(module: Any) -> Any:
@@ -169,8 +171,8 @@ def _mean_square(torch: Any, output: Any) -> Any:
     return sum((t * t).mean() for t in found)
 
 
-def _first_divergence(folders: list[str], out: str) -> Finding | None:
-    walk = Walk()
+def _first_divergence(folders: list[str], out: str, pardon: Pardon) -> Finding | None:
+    walk = Walk(pardon=pardon)
     index = 0
     while True:
         chunks = [read_chunk(folder, index) for folder in folders]
@@ -181,6 +183,6 @@ def _first_divergence(folders: list[str], out: str) -> Finding | None:
         if parting is not None:
             culprit = find_culprit(walk, parting)
             finding = describe(walk, parting, culprit)
-            finding.reproducer = write_reproducer(out, culprit, reference, ours, parting.pair)
+            finding.reproducer = write_reproducer(out, walk, parting, culprit)
             return finding
         index += 1

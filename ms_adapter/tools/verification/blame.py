@@ -29,7 +29,7 @@ class Culprit:
 
 def find_culprit(walk: Walk, parting: Parting) -> Culprit:
     """Who is to blame: where nothing else is known, what was asked for differently before."""
-    found = _find(walk, parting)
+    found = first_fault(walk, parting)
     if found.why == "itself" and walk.asked is not None and not _asks_differently(found):
         return Culprit(walk.asked[1], walk.asked[0], "asked")
     return found
@@ -42,7 +42,7 @@ def _asks_differently(found: Culprit) -> bool:
     return any(r.get(key) != o.get(key) for key in ("arguments", "groups"))
 
 
-def _find(walk: Walk, parting: Parting) -> Culprit:
+def first_fault(walk: Walk, parting: Parting) -> Culprit:
     """The first operator of ours that has the reference's inputs and another result."""
     r, o = parting.reference, parting.ours
     if parting.what.startswith("the gradient of"):

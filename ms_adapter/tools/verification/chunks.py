@@ -25,6 +25,7 @@ class Chunk:
     error_site: tuple[str, int, str] | None
     values: dict[int, Any]
     made_by: dict[int, int]  # values of parameters -> events
+    same: dict[int, int]  # values -> the same tensor's, unchanged, in a chunk before
     path: str
     _bytes: np.ndarray | None = field(default=None, repr=False)
 

@@ -239,6 +239,14 @@ def _lacks_eval(sides: list[tuple[str, Event | None, Event | None]]) -> bool:
     return (ours["settings"]["training"], reference["settings"]["training"]) == ("True", "False")
 
 
+def amplified_at(event: Event | None) -> str:
+    """Where rounding was amplified beyond the reference's spread for the first time."""
+    if event is None:
+        return ""
+    site = f", {make_place('', '', event['site']).text()}" if event.get("site") else ""
+    return f"step {event['step']}, {event['path'] or '(outside of modules)'}, {event['name']}{site}"
+
+
 def make_place(what: str, side: str, site: tuple[str, int, str]) -> Place:
     """A site with its line of code."""
     file, line, function = site

@@ -73,35 +73,37 @@ class Judge:
             return Verdict(False, "shape", detail=f"{about.shape} in the reference, {other.shape} in ours")
         if self._check_dtype and about.dtype != other.dtype:
             return Verdict(False, "dtype", detail=f"{about.dtype} in the reference, {other.dtype} in ours")
-        if a.dtype.kind not in "fc" and b.dtype.kind not in "fc":
-            return _whole_numbers(a, b, others)
-        return self._real_numbers(
-            a, b, max(_EPS.get(about.dtype, 0), _EPS.get(other.dtype, 0)), others, inputs
-        )
+        return judge_numbers(a, b, self.eps(r, o), others, inputs)
 
-    def _real_numbers(
-        self, a: np.ndarray, b: np.ndarray, eps: float, others: Sequence[np.ndarray | None], inputs: float
-    ) -> Verdict:
-        if a.dtype == b.dtype and np.array_equal(a, b):
-            return Verdict(True)
-        odd = ~np.isfinite(a) | ~np.isfinite(b)
-        if odd.any():
-            with np.errstate(invalid="ignore"):
-                same = (a == b) | (np.isnan(a) & np.isnan(b))
-            if not same[odd].all():
-                at = int(np.flatnonzero(odd & ~same)[0])
-                return Verdict(
-                    False, "nan", float("inf"), detail=f"{a[at]} in the reference, {b[at]} in ours"
-                )
-        distance, size = _largest(_apart(a, b)), _largest(np.abs(_wide(a)))
-        spread = spread_of(a, others) or 0.0
-        allowed = _SPREADS * spread + _UNITS * eps * size + _LOST_IN_SUMS * eps * inputs
-        return Verdict(distance <= allowed, "values", distance, allowed, size)
+    def eps(self, r: int, o: int) -> float:
+        """A unit in the last place of 1, in the coarser dtype of two values."""
+        return max(_EPS.get(self._reference.values[r].dtype, 0.0), _EPS.get(self._ours.values[o].dtype, 0.0))
 
     def size(self, r: int) -> float:
         """The largest magnitude of a value of the reference."""
         a = self._reference.array(r)
         return 0.0 if a is None or a.size == 0 or a.dtype.kind not in "fciu" else _largest(np.abs(_wide(a)))
+
+
+def judge_numbers(
+    a: np.ndarray, b: np.ndarray, eps: float, others: Sequence[np.ndarray | None], inputs: float
+) -> Verdict:
+    """Compare b with a, the reference, whose perturbed runs got `others`; for `inputs` see Judge.verdict."""
+    if a.dtype.kind not in "fc" and b.dtype.kind not in "fc":
+        return _whole_numbers(a, b, others)
+    if a.dtype == b.dtype and np.array_equal(a, b):
+        return Verdict(True)
+    odd = ~np.isfinite(a) | ~np.isfinite(b)
+    if odd.any():
+        with np.errstate(invalid="ignore"):
+            same = (a == b) | (np.isnan(a) & np.isnan(b))
+        if not same[odd].all():
+            at = int(np.flatnonzero(odd & ~same)[0])
+            return Verdict(False, "nan", float("inf"), detail=f"{a[at]} in the reference, {b[at]} in ours")
+    distance, size = _largest(_apart(a, b)), _largest(np.abs(_wide(a)))
+    spread = spread_of(a, others) or 0.0
+    allowed = float(_SPREADS * spread + _UNITS * eps * size + _LOST_IN_SUMS * eps * inputs)
+    return Verdict(distance <= allowed, "values", distance, allowed, size)
 
 
 def _whole_numbers(a: np.ndarray, b: np.ndarray, others: Sequence[np.ndarray | None]) -> Verdict:

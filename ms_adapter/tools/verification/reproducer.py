@@ -6,97 +6,120 @@ import os
 
 import numpy as np
 
+from . import programs
 from .blame import Culprit
-from .chunks import Chunk, Event
+from .chunks import Event
+from .programs import Program
+from .walk import Parting, Walk
 
-_SCRIPT = '''"""{what}: run under PyTorch (python {file}) and under ms_adapter (ms-adapter run {file})."""
+_SCRIPT = '''"""{title}: run under PyTorch (python {file}) and under ms_adapter (ms-adapter run {file})."""
 import os
+from math import inf, nan
 
 import numpy as np
 import torch
 
 saved = np.load(os.path.join(os.path.dirname(os.path.abspath(__file__)), "inputs.npz"))
 t = [torch.from_numpy(saved[f"t{{i}}"]).to(getattr(torch, dtype)) for i, dtype in enumerate({dtypes})]
-{before}result = {call}
-print(result)
+{lines}
+print({compared})
 for name in ("reference", "ours"):  # what each run got
     if name in saved:
-        apart = np.abs({compared}.to(torch.complex128).numpy() - saved[name])
+        apart = np.abs({compared}.detach().to(torch.complex128).numpy().reshape(-1) - saved[name])
         print("largest distance to", name, np.max(apart, initial=0))
 '''
+_LEAVES = """def leaves(value):
+    return [value] if torch.is_tensor(value) else [leaf for item in value for leaf in leaves(item)]
+
+"""
 
 
-def write_reproducer(
-    folder: str, culprit: Culprit, reference: Chunk, ours: Chunk, pair: tuple[int, int] | None
-) -> str:
-    """Writes `reproduce.py` and `inputs.npz`; the script's path, or "" where a call cannot be repeated so."""
-    event, chunk = culprit.ours, ours
-    if event is None or event["kind"] != "op":
-        event, chunk = culprit.reference, reference
-    if event is None or event["kind"] != "op":
+def write_reproducer(folder: str, walk: Walk, parting: Parting, culprit: Culprit) -> str:
+    """Writes `reproduce.py` and `inputs.npz`; the script's path, or "" where it cannot be repeated so."""
+    found = _program(walk, parting, culprit)
+    if found is None:
         return ""
-    arrays = [chunk.whole(number) for number in event["ins"]]
-    if any(array is None for array in arrays):
-        return ""
-    saved = {f"t{i}": array for i, array in enumerate(arrays)}
-    if "stream" in event:
-        saved["stream"] = np.frombuffer(event["stream"], np.uint8)
-    which = _parted_result(event, pair[1 if event is culprit.ours else 0] if pair is not None else None)
-    for name, own, side in (("reference", culprit.reference, reference), ("ours", culprit.ours, ours)):
-        value = side.whole(_results(own)[which]) if own is not None and which < len(_results(own)) else None
+    program, pair, theirs = found
+    saved = dict(program.arrays)
+    for name, chunk, number in zip(("reference", "ours"), walk.chunks, pair):
+        value = chunk.array(number) if number is not None else None
         if value is not None:
             saved[name] = value
     os.makedirs(folder, exist_ok=True)
     np.savez(os.path.join(folder, "inputs.npz"), **saved)  # type: ignore[arg-type]
     path = os.path.join(folder, "reproduce.py")
-    dtypes = [chunk.values[number].dtype for number in event["ins"]]
+    lines = [*program.lines[:-1], *([f"# the reference: {theirs}"] if theirs else []), program.lines[-1]]
+    text = _SCRIPT.format(
+        title=program.title, file="reproduce.py", dtypes=program.dtypes, lines="\n".join(lines),
+        compared=program.compared,
+    )  # fmt: skip
+    if "leaves(" in program.compared:
+        text = text.replace("saved = ", _LEAVES + "\nsaved = ", 1)
     with open(path, "w", encoding="utf-8") as file:
-        file.write(
-            _SCRIPT.format(
-                what=event["name"],
-                file="reproduce.py",
-                dtypes=dtypes,
-                before=_before_call(event, culprit.reference),
-                call=_call_text(event),
-                compared=_result_text(event, which),
-            )
-        )
+        file.write(text)
     return path
 
 
-def _results(event: Event) -> list[int]:
-    """Values that an operator made: its outputs, then what it changed in place."""
-    return [*event.get("outs", ()), *(number for _, number in event.get("changed", ()))]
+_Found = tuple[Program, tuple[int | None, int | None], str]  # with the values that part, and another call
+
+
+def _program(walk: Walk, parting: Parting, culprit: Culprit) -> _Found | None:
+    """What repeats a divergence."""
+    if parting.ours is not None and parting.pair is not None and culprit.why in ("gradient", "itself"):
+        if parting.what == "gradient":
+            return _of_gradient(walk, parting, {parting.ours["outs"][0]}, parting.backward)
+        if parting.ours["kind"] == "backward" and parting.what.startswith("the gradient of "):
+            name = parting.what.removeprefix("the gradient of ")
+            return _of_gradient(walk, parting, programs.values_named(name, walk.ours_chunk), parting.ours)
+        if parting.ours["kind"] == "step":
+            return _of_step(parting, walk)
+    return _of_call(walk, parting, culprit)
+
+
+def _of_gradient(walk: Walk, parting: Parting, values: set[int], backward: Event | None) -> _Found | None:
+    assert parting.pair is not None
+    if backward is None or len(values) != 1:
+        return None
+    users = [(e, e, g) for e, g in programs.users_of(values, walk.ours_chunk.events, backward)]
+    program = programs.of_gradient(values.pop(), users, walk.ours_chunk) if users else None
+    return (program, parting.pair, "") if program is not None else None
+
+
+def _of_step(parting: Parting, walk: Walk) -> _Found | None:
+    assert parting.ours is not None and parting.pair is not None
+    name, key = programs.stepped(parting.what)
+    if name is None:
+        return None
+    program = programs.of_step(parting.ours, parting.ours, walk.ours_chunk, name, key)
+    return (program, parting.pair, "") if program is not None else None
+
+
+def _of_call(walk: Walk, parting: Parting, culprit: Culprit) -> _Found | None:
+    event, chunk = culprit.ours, walk.chunks[1]
+    if event is None or event["kind"] != "op":
+        event, chunk = culprit.reference, walk.chunks[0]
+    if event is None or event["kind"] != "op":
+        return None
+    which = _parted_result(event, parting.pair[1 if event is culprit.ours else 0] if parting.pair else None)
+    program = programs.of_call(event, event, chunk, event["ins"], which)
+    if program is None:
+        return None
+    values = [
+        made[which] if which < len(made := programs.results(own or {})) else None
+        for own in (culprit.reference, culprit.ours)
+    ]
+    return program, (values[0], values[1]), _otherwise(event, culprit.reference)
 
 
 def _parted_result(event: Event, number: int | None) -> int:
     """Which of its results parts; the first where what parts was made of them later."""
-    results = _results(event)
-    return results.index(number) if number in results else 0
+    made = programs.results(event)
+    return made.index(number) if number in made else 0
 
 
-def _result_text(event: Event, which: int) -> str:
-    outs = len(event["outs"])
-    if which >= outs:
-        return f"t[{event['changed'][which - outs][0]}]"
-    return "result" if outs == 1 else f"result[{which}]"
-
-
-def _before_call(event: Event, reference: Event | None) -> str:
-    """Lines that restore the stream of random numbers, and say what the reference called instead."""
-    lines = ""
-    if "stream" in event:
-        lines += 'torch.set_rng_state(torch.from_numpy(saved["stream"]))\n'
-    if reference is not None and reference is not event and reference["kind"] == "op":
-        theirs = _call_text(reference)
-        if theirs != _call_text(event):
-            lines += f"# the reference: {theirs}\n"
-    return lines
-
-
-def _call_text(event: Event) -> str:
-    arguments = [f"{name}={text}" if name else text for name, text in event["arguments"]]
-    function = event["function"]
-    if function.endswith(".__get__"):
-        return f"{arguments[0]}.{event['name']}"
-    return f"{function}({', '.join(arguments)})"
+def _otherwise(event: Event, reference: Event | None) -> str:
+    """What the reference calls instead, if that differs."""
+    if reference is None or reference is event or reference["kind"] != "op":
+        return ""
+    theirs = programs.call_text(reference)
+    return theirs if theirs != programs.call_text(event) else ""

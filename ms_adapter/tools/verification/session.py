@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
-import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
-from typing import Any
 
 from ms_adapter.tools.frame import ToolError
 
 from .blame import Culprit, find_culprit
-from .chunks import Chunk, read_chunk, remove_chunk
-from .finding import Finding, changed_lines, describe, describe_asked, make_place
+from .chunks import Chunk
+from .finding import Finding, amplified_at, changed_lines, describe, describe_asked, make_place
 from .judge import Verdict
+from .pardon import Pardon
+from .processes import Launchers, Run
+from .replays import ReplayProcess
 from .reproducer import write_reproducer
 from .walk import Parting, Walk
-
-_CHILD = os.path.join(os.path.dirname(os.path.abspath(__file__)), "child")
-_PACKAGE_ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
-_POLL_S = 0.01
-_ENDING_S = 2.0
 
 
 @dataclass
@@ -55,91 +50,41 @@ class Outcome:
     steps: int
     compared: int
     output: dict[str, str] = field(default_factory=dict)  # what each side printed
+    amplified: int = 0  # values that part by amplified rounding
+    amplified_first: str = ""  # where that began
 
 
-class _Run:
-    """One recorded process."""
-
-    def __init__(self, name: str, python: str, request: dict[str, Any], folder: str) -> None:
-        self.name = name
-        self.folder = os.path.join(folder, name)
-        os.makedirs(self.folder)
-        read_end, self._go = os.pipe()
-        text = os.path.join(self.folder, "request.json")
-        with open(text, "w", encoding="utf-8") as file:
-            json.dump({**request, "folder": self.folder, "go": read_end, "package_root": _PACKAGE_ROOT}, file)
-        self._output = open(os.path.join(self.folder, "output"), "wb")  # noqa: SIM115  # until `end`
-        environment = {**os.environ, "PYTHONHASHSEED": "0", "PYTHONUNBUFFERED": "1"}
-        try:
-            self.process = subprocess.Popen(
-                [python, os.path.join(_CHILD, "__main__.py"), text],
-                stdin=subprocess.DEVNULL,
-                stdout=self._output,
-                stderr=subprocess.STDOUT,
-                pass_fds=[read_end],
-                env=environment,
-            )
-        except OSError as error:
-            raise ToolError(f"the interpreter {python} cannot be started: {error}") from error
-        finally:
-            os.close(read_end)
-
-    def output(self) -> str:
-        """What the process has printed."""
-        with open(os.path.join(self.folder, "output"), "rb") as file:
-            return file.read().decode("utf-8", "replace")
-
-    def chunk(self, index: int) -> Chunk:
-        """The chunk of that index, once it is there."""
-        while True:
-            ended = self.process.poll() is not None
-            found = read_chunk(self.folder, index)
-            if found is not None:
-                return found
-            if ended:
-                last = "\n".join(self.output().strip().splitlines()[-8:])
-                raise ToolError(f"the {self.name} run ended without its record:\n{last}")
-            time.sleep(_POLL_S)
-
-    def go_on(self, index: int) -> None:
-        """Let it run the next step; forget the one that was compared."""
-        remove_chunk(self.folder, index)
-        try:
-            os.write(self._go, b".")
-        except BrokenPipeError:
-            pass
-
-    def end(self) -> None:
-        """Stop the process if it still runs."""
-        os.close(self._go)
-        try:
-            self.process.wait(_ENDING_S)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
-        self._output.close()
-
-
-def verify_script(request: Request, progress: Callable[..., None] = lambda *args: None) -> Outcome:
-    """Run everything; the outcome.
+def verify_script(
+    request: Request,
+    progress: Callable[..., None] = lambda *args: None,
+    launchers: Launchers | None = None,
+) -> Outcome:
+    """Run everything; the outcome. `launchers` that are given stay for the next call.
 
     Raises:
         ToolError: a process cannot be started, or left no record.
     """
     folder = tempfile.mkdtemp(prefix="ms-adapter-verify-")
-    runs: list[_Run] = []
-    try:
-        runs = _start(request, folder)
-        return _compare(request, runs, progress)
-    finally:
-        for run in runs:
-            run.end()
-        shutil.rmtree(folder, ignore_errors=True)
+    runs: list[Run] = []
+    with ExitStack() as stack:
+        stack.callback(shutil.rmtree, folder, ignore_errors=True)
+        launchers = launchers or stack.enter_context(Launchers())
+        stack.callback(launchers.close_used)
+        stack.callback(lambda: [run.end() for run in runs])
+        _start(request, folder, launchers, runs)
+        replays = ReplayProcess(lambda: launchers.get(*_reference(request)), folder, {"task": "replay"})
+        stack.callback(replays.end)
+        return _compare(request, runs, Pardon(replays), progress)
 
 
-def _start(request: Request, folder: str) -> list[_Run]:
+def _start(request: Request, folder: str, launchers: Launchers, runs: list[Run]) -> None:
     """The reference, ours, and the perturbed runs."""
-    common = {"args": list(request.args), "seed": request.seed, "most_elements": request.most_elements}
+    common = {
+        "task": "record",
+        "args": list(request.args),
+        "seed": request.seed,
+        "most_elements": request.most_elements,
+    }
     reference = {
         **common,
         "script": os.path.abspath(request.reference_script or request.script),
@@ -155,16 +100,24 @@ def _start(request: Request, folder: str) -> list[_Run]:
     for wanted in (request.reference_script or request.script, request.script):
         if not os.path.isfile(wanted):
             raise ToolError(f"there is no script {wanted}")
-    python = sys.executable if request.reference_engine == "ours" else request.reference_python
-    runs = [_Run("reference", python, reference, folder)]
-    runs.append(_Run("ours", sys.executable, ours, folder))
-    for i in range(request.spread_runs):
-        runs.append(_Run(f"perturbed-{i + 1}", python, {**reference, "noise": i + 1}, folder))
-    return runs
+    python, _ = _reference(request)
+    wanted = [("reference", python, reference), ("ours", sys.executable, ours)]
+    wanted += [
+        (f"perturbed-{i + 1}", python, {**reference, "noise": i + 1}) for i in range(request.spread_runs)
+    ]
+    started = [launchers.get(python, what["engine"]) for _, python, what in wanted]  # they load side by side
+    for launcher, (name, _, what) in zip(started, wanted):
+        runs.append(Run(name, launcher, what, folder))
 
 
-def _compare(request: Request, runs: list[_Run], progress: Callable[..., None]) -> Outcome:
-    walk = Walk(check_dtype=request.dtype is None)
+def _reference(request: Request) -> tuple[str, str]:
+    """Interpreter and engine of the reference."""
+    ours = request.reference_engine == "ours"
+    return sys.executable if ours else request.reference_python, request.reference_engine
+
+
+def _compare(request: Request, runs: list[Run], pardon: Pardon, progress: Callable[..., None]) -> Outcome:
+    walk = Walk(request.dtype is None, pardon)
     index = 0
     finding = None
     while finding is None:
@@ -173,7 +126,7 @@ def _compare(request: Request, runs: list[_Run], progress: Callable[..., None]) 
         if parting is not None:
             culprit = find_culprit(walk, parting)
             finding = describe(walk, parting, culprit)
-            finding.reproducer = write_reproducer(request.folder, culprit, reference, ours, parting.pair)
+            finding.reproducer = write_reproducer(request.folder, walk, parting, culprit)
         else:
             finding = _ending(walk, reference, ours)
         progress(1, f"step {walk.steps}")
@@ -191,7 +144,7 @@ def _compare(request: Request, runs: list[_Run], progress: Callable[..., None]) 
     if finding is not None:
         finding.changed_lines = changed_lines(request.reference_script or request.script, request.script)
     output = {run.name: run.output() for run in runs[:2]}
-    return Outcome(finding, walk.steps, walk.compared, output)
+    return Outcome(finding, walk.steps, walk.compared, output, pardon.count, amplified_at(pardon.first))
 
 
 def _ending(walk: Walk, reference: Chunk, ours: Chunk) -> Finding | None:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .align import align
 from .chunks import Chunk, Event
 from .judge import Judge, Verdict
+
+if TYPE_CHECKING:
+    from .pardon import Pardon
 
 _SUMS = frozenset((
     "sum", "mean", "var", "std", "norm", "logsumexp", "cross_entropy", "nll_loss", "mse_loss", "l1_loss",
@@ -29,6 +33,7 @@ class Parting:
     verdict: Verdict
     what: str  # "output 0", "gradient of ...", "parameter ...", ...
     pair: tuple[int, int] | None = None  # the values that part
+    backward: Event | None = None  # of ours, where a gradient on its way parts
 
 
 @dataclass
@@ -45,8 +50,9 @@ class Side:
 class Walk:
     """The comparison of a reference with ours, chunk by chunk."""
 
-    def __init__(self, check_dtype: bool = True) -> None:
+    def __init__(self, check_dtype: bool = True, pardon: Pardon | None = None) -> None:
         self._check_dtype = check_dtype
+        self._pardon = pardon
         self.clean: dict[int, int] = {}  # values of ours that agree, with the reference's
         self.clean_reference: dict[int, int] = {}
         self.reference, self.ours = Side(), Side()
@@ -64,9 +70,11 @@ class Walk:
     def chunk(self, reference: Chunk, ours: Chunk, spreads: Sequence[Chunk]) -> Parting | None:
         """Compare a chunk; where it parts, if it does."""
         self._judge = Judge(reference, ours, self._check_dtype)
-        self._chunks = (reference, ours)
+        self.chunks = (reference, ours)
+        if self._pardon is not None:
+            self._pardon.carry(self, reference, ours)
         self._others = [_Mapped(reference, other) for other in spreads]
-        stepped = [any(event["kind"] == "step" for event in chunk.events) for chunk in self._chunks]
+        stepped = [any(event["kind"] == "step" for event in chunk.events) for chunk in self.chunks]
         step = max(1, self.steps + any(stepped))  # what follows the last step counts to it
         for chunk, side, numbered in (
             (reference, self.reference, self.reference_by_number),
@@ -91,7 +99,22 @@ class Walk:
         self.ours.steps += stepped[1]
         return None
 
+    def _accused(self, parting: Parting) -> Parting | None:
+        """A parting, unless it is amplified rounding."""
+        if self._pardon is not None and self._pardon(self, parting):
+            return None
+        return parting
+
+    @property
+    def ours_chunk(self) -> Chunk:
+        """What ours has of the events being compared."""
+        return self.chunks[1]
+
     # --- values
+
+    def eps_of(self, r: int, o: int) -> float:
+        """A unit in the last place of 1, in the coarser dtype of two values."""
+        return self._judge.eps(r, o)
 
     def others_of(self, r: int) -> list[np.ndarray | None]:
         """A value of the reference in its perturbed runs."""
@@ -124,7 +147,7 @@ class Walk:
                         break
 
     def _same_shape(self, r: int, o: int) -> bool:
-        a, b = self._chunks[0].values.get(r), self._chunks[1].values.get(o)
+        a, b = self.chunks[0].values.get(r), self.chunks[1].values.get(o)
         return a is not None and b is not None and a.shape == b.shape
 
     # --- events
@@ -143,20 +166,21 @@ class Walk:
     def _compare_op(self, r: Event, o: Event) -> Parting | None:
         self._note_asked(r, o, [(dict(r["arguments"]), dict(o["arguments"]))])
         inputs = self._sum_size(r) if r["name"] in _SUMS else 0.0
-        first = None
-        for slot, (a, b) in enumerate(zip(r["outs"], o["outs"])):
-            found = self.verdict(a, b, inputs)
-            if not found.agree and first is None:
-                first = Parting(r, o, found, f"output {slot}" if len(o["outs"]) > 1 else "the result", (a, b))
+        compared = [
+            (f"output {slot}" if len(o["outs"]) > 1 else "the result", pair)
+            for slot, pair in enumerate(zip(r["outs"], o["outs"]))
+        ]
         for (_, a), (j, b) in zip(r["changed"], o["changed"]):
-            found = self.verdict(a, b, inputs)
-            if not found.agree and first is None:
-                name = o["names"][j] or f"argument {j}"
-                first = Parting(r, o, found, f"{name}, changed in place", (a, b))
+            compared.append((f"{o['names'][j] or f'argument {j}'}, changed in place", (a, b)))
+        first = None
+        for what, pair in compared:
+            found = self.verdict(*pair, inputs)
+            if not found.agree:
+                first = first or self._accused(Parting(r, o, found, what, pair))
         return first
 
     def _sum_size(self, r: Event) -> float:
-        reference = self._chunks[0]
+        reference = self.chunks[0]
         sizes = [n for n in r["ins"] if n in reference.values]
         if not sizes or not r["outs"]:
             return 0.0
@@ -169,26 +193,28 @@ class Walk:
         for slot, (a, b) in enumerate(zip(r["outs"], o["outs"])):
             found = self.verdict(a, b)
             if not found.agree:
-                return Parting(r, o, found, f"output {slot} of the module", (a, b))
+                accused = self._accused(Parting(r, o, found, f"output {slot} of the module", (a, b)))
+                if accused is not None:
+                    return accused
         return None
 
     def _compare_backward(self, r: Event, o: Event) -> Parting | None:
         for a, b in zip(r["ins"], o["ins"]):
             found = self.verdict(a, b)
             if not found.agree:
-                return Parting(r, o, found, "the loss", (a, b))
+                accused = self._accused(Parting(r, o, found, "the loss", (a, b)))
+                if accused is not None:
+                    return accused
         flow = {(event, slot): number for event, slot, number in r["flow"]}
-        parted = []
-        for event, slot, number in o["flow"]:
+        for event, slot, number in sorted(o["flow"], reverse=True):  # from the last operator to the first
             other = flow.get((self.partner.get(event, -1), slot))
             if other is not None:
                 found = self.verdict(other, number)
                 if not found.agree:
-                    parted.append((event, found, (other, number)))
-        if parted:  # backward goes from the last operator to the first
-            event, found, pair = max(parted, key=lambda item: item[0])
-            reference = self.reference_by_number[self.partner[event]]
-            return Parting(reference, self.by_number[event], found, "gradient", pair)
+                    reference, ours = self.reference_by_number[self.partner[event]], self.by_number[event]
+                    parting = Parting(reference, ours, found, "gradient", (other, number), o)
+                    if self._accused(parting) is not None:
+                        return parting
         return self._named(r, o, "gradients", "the gradient of")
 
     def _note_asked(self, r: Event, o: Event, settings: Iterable[tuple[dict, dict]]) -> None:
@@ -222,7 +248,9 @@ class Walk:
             if not found.agree:
                 found = self.verdict(a, b, scale * self._summed_gradient(their_name.partition(":")[0], a))
             if not found.agree:
-                return Parting(r, o, found, f"{what} {name}", (a, b))
+                parting = Parting(r, o, found, f"{what} {name}", (a, b))
+                if self._accused(parting) is not None:
+                    return parting
         return None
 
     def _summed_gradient(self, name: str, number: int) -> float:
@@ -230,7 +258,7 @@ class Walk:
 
         What comes back to the operators that use the parameter may cancel out in the sum.
         """
-        reference = self._chunks[0]
+        reference = self.chunks[0]
         value = reference.values.get(number)
         if value is None or len(value.shape) != 1:
             return 0.0

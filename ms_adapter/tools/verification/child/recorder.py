@@ -117,6 +117,8 @@ class Recorder:
         self._note(name, func, args, kwargs, inputs, before, changed, outputs)
         if stream is not None:
             self.events[-1]["stream"] = stream
+        if self.torch.is_autocast_enabled("cpu"):
+            self.events[-1]["autocast"] = str(self.torch.get_autocast_dtype("cpu"))
         return result
 
     def _is_running_figure(self, name: str, i: int, tensor: Any) -> bool:

@@ -117,7 +117,11 @@ class TrainingWatch:
         if not recorder.watching:
             return None
         recorder.muted = True
-        self._before = {"gradients": self._parameters(optimizer, lambda p: p.grad)}
+        self._before = {
+            "gradients": self._parameters(optimizer, lambda p: p.grad),
+            "parameters_before": self._parameters(optimizer, lambda p: p),
+            "states_before": self._states(optimizer),
+        }
         args = tuple(self._seen(item) if callable(item) and i else item for i, item in enumerate(args))
         return args, {name: self._seen(item) if callable(item) else item for name, item in kwargs.items()}
 
@@ -145,6 +149,7 @@ class TrainingWatch:
             "site": recorder.sites.here(2),
             "made": self._made.get(optimizer),
             "groups": [_settings(group) for group in optimizer.param_groups],
+            "members": [len(group["params"]) for group in optimizer.param_groups],
             **self._before,
             "parameters": self._parameters(optimizer, lambda p: p),
             "states": self._states(optimizer),

@@ -25,14 +25,16 @@ class Store:
 
     def __init__(self, torch: Any, folder: str, most_elements: int) -> None:
         self._torch, self._folder, self._most = torch, folder, most_elements
-        self._known: dict[int, tuple[Any, int, int, int]] = {}  # id -> reference, version, epoch, number
+        self._known: dict[int, tuple[Any, tuple[int, int], int, int]] = {}  # reference, state, epoch, number
         self._epochs: dict[int, int] = {}  # of storages: changes that versions do not show
         self._epoch = 0
         self._next = 0
         self._chunk = 0
         self._makers: dict[int, int] = {}  # of storages: the event that last wrote to them
+        self._first = 0  # the chunk's first number
         self.values: dict[int, Value] = {}
         self.made_by: dict[int, int] = {}  # of parameters' values: that event
+        self.same: dict[int, int] = {}  # values -> what the same tensor, unchanged, was in a chunk before
         self._file = self._open()
 
     def _open(self) -> Any:
@@ -42,22 +44,25 @@ class Store:
         """The number of the tensor's present value; -1 for what has no plain elements."""
         key, state = id(tensor), self._state(tensor)
         known = self._known.get(key)
-        if known is not None and known[0]() is tensor and known[1:3] == state:
+        unchanged = known is not None and known[0]() is tensor and known[1] == state
+        if known is not None and unchanged and known[2] == self._epoch:
             return known[3]
         number = self._write(tensor)
+        if known is not None and unchanged and known[3] < self._first:
+            self.same[number] = known[3]
         if isinstance(tensor, self._torch.nn.Parameter):  # made of another tensor, changed through .data
             maker = self._makers.get(storage_of(tensor))
             if maker is not None:
                 self.made_by[number] = maker
-        self._known[key] = (weakref.ref(tensor), *state, number)
+        self._known[key] = (weakref.ref(tensor), state, self._epoch, number)
         return number
 
     def _state(self, tensor: Any) -> tuple[int, int]:
         try:
-            return tensor._version, self._epoch + self._epochs.get(storage_of(tensor), 0)
+            return tensor._version, self._epochs.get(storage_of(tensor), 0)
         except RuntimeError:  # inference tensors count no versions: taken anew each time
             self._next += 1
-            return -self._next, self._epoch
+            return -self._next, 0
 
     def written_by(self, tensors: Iterable[Any], event: int) -> None:
         """An event has written to the storages of these tensors."""
@@ -77,21 +82,12 @@ class Store:
             self._known = {key: known for key, known in self._known.items() if known[0]() is not None}
 
     def _write(self, tensor: Any) -> int:
-        torch = self._torch
         number, self._next = self._next, self._next + 1
         name = str(tensor.dtype).rpartition(".")[2]
-        with torch.no_grad():
+        with self._torch.no_grad():
             try:
-                flat = tensor.detach()
-                if str(flat.layout) != "torch.strided":
-                    flat = flat.to_dense()
-                flat = flat.cpu().resolve_conj().resolve_neg().reshape(-1)
-                stride = 1 + (flat.numel() - 1) // self._most if flat.numel() else 1
-                if stride > 1:
-                    flat = flat[::stride]
-                if name not in _NUMPY_NAMES:
-                    flat = flat.float()
-                array = flat.contiguous().numpy()
+                stride = 1 + (tensor.numel() - 1) // self._most if tensor.numel() else 1
+                array = plain_array(self._torch, tensor, stride).reshape(-1)
             except (RuntimeError, NotImplementedError, TypeError):  # meta, quantized, wrapped: no elements
                 return -1
         offset = self._file.tell()
@@ -105,9 +101,11 @@ class Store:
         self._file.close()
         path = os.path.join(self._folder, f"chunk-{self._chunk:06}.events")
         with open(path + ".part", "wb") as file:
-            pickle.dump({**chunk, "values": self.values, "made_by": self.made_by}, file)
+            kept = {"values": self.values, "made_by": self.made_by, "same": self.same}
+            pickle.dump({**chunk, **kept}, file)
         os.rename(path + ".part", path)  # the reader sees whole files only
-        self.values, self.made_by = {}, {}
+        self.values, self.made_by, self.same = {}, {}, {}
+        self._first = self._next
         self.all_changed()  # what the next chunk uses is written there again: chunks stand alone
         self._chunk += 1
         self._file = self._open()
@@ -117,6 +115,19 @@ _NUMPY_NAMES = frozenset((
     "bool", "uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64", "float16",
     "float32", "float64", "complex64", "complex128",
 ))  # fmt: skip
+
+
+def plain_array(torch: Any, tensor: Any, stride: int = 1) -> Any:
+    """A tensor as a NumPy array; of its elements in a row each `stride`-th, if more than 1."""
+    plain = tensor.detach()
+    if str(plain.layout) != "torch.strided":
+        plain = plain.to_dense()
+    plain = plain.cpu().resolve_conj().resolve_neg()
+    if stride > 1:
+        plain = plain.reshape(-1)[::stride]
+    if str(tensor.dtype).rpartition(".")[2] not in _NUMPY_NAMES:
+        plain = plain.to(torch.complex64 if plain.is_complex() else torch.float32)
+    return plain.contiguous().numpy()
 
 
 def storage_of(tensor: Any) -> int:
