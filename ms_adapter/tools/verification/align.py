@@ -7,6 +7,7 @@ from difflib import SequenceMatcher
 
 from .chunks import Event
 
+_OF_OPTIMIZERS = ("step", "stepping")  # another optimizer is a difference, not another event
 _LONGEST = 20_000  # events whose alignment is worth the square of it
 
 
@@ -15,11 +16,11 @@ def _full_key(event: Event) -> Hashable:
 
 
 def _path_key(event: Event) -> tuple:
-    return event["kind"], event["path"], event["kind"] == "step" or event["name"]
+    return event["kind"], event["path"], event["kind"] in _OF_OPTIMIZERS or event["name"]
 
 
 def _class_key(event: Event) -> Hashable:
-    return event["kind"], event.get("class"), event["kind"] == "step" or event["name"]
+    return event["kind"], event.get("class"), event["kind"] in _OF_OPTIMIZERS or event["name"]
 
 
 def align(reference: Sequence[Event], ours: Sequence[Event]) -> list[tuple[int, int]]:

@@ -30,7 +30,7 @@ class Culprit:
 def find_culprit(walk: Walk, parting: Parting) -> Culprit:
     """Who is to blame: where nothing else is known, what was asked for differently before."""
     found = first_fault(walk, parting)
-    if found.why == "itself" and walk.asked is not None and not _asks_differently(found):
+    if found.why in ("itself", "input") and walk.asked is not None and not _asks_differently(found):
         return Culprit(walk.asked[1], walk.asked[0], "asked")
     return found
 

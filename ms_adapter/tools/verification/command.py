@@ -73,9 +73,15 @@ def _run(arguments: argparse.Namespace, screen: Screen) -> int:
         same=outcome.finding is None,
         steps=outcome.steps,
         values_compared=outcome.compared,
+        amplified={"values": outcome.amplified, "first": outcome.amplified_first},
         finding=outcome.finding.to_dict() if outcome.finding else None,
         output=outcome.output,
     )
+    if outcome.amplified:
+        screen.line(
+            f"rounding was amplified in {outcome.amplified} values, first in {outcome.amplified_first}"
+        )
+        screen.line("(the reference gets the same from the inputs that ours had: such values are no fault)")
     if outcome.finding is None:
         screen.good(f"no divergence: {outcome.steps} steps, {outcome.compared} values agree")
         return EXIT_SAME

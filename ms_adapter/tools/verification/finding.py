@@ -29,6 +29,9 @@ _WHY = {
 }
 
 
+_USUAL = ("here", "its backward", "module called", "made")  # places, the most telling first
+
+
 @dataclass
 class Place:
     """A line of the user's code."""
@@ -129,12 +132,14 @@ def _differences(culprit: Culprit) -> list[dict[str, str]]:
     r, o = culprit.reference, culprit.ours
     if r is None or o is None:
         return []
-    if o["kind"] == "step" and r["kind"] == "step":
+    if "groups" in o and "groups" in r:
         return _group_differences(r, o)
     if o["kind"] != "op" or r["kind"] != "op":
         return []
     if o["name"] != r["name"]:
         return [_difference("operator", r["name"], o["name"])] + _free_constants(r, o)
+    if r.get("autocast") != o.get("autocast"):
+        return [_difference("autocast", r.get("autocast", "off"), o.get("autocast", "off"))]
     parameters = r.get("parameters") or o.get("parameters") or []
     theirs, ours = dict(_named(r, parameters)), dict(_named(o, parameters))
     for side, other in ((theirs, ours), (ours, theirs)):  # what is left out has its default
@@ -205,14 +210,19 @@ def _places(walk: Walk, culprit: Culprit, event: Event, settings: set[str]) -> l
     found = []
     for side, own, entered in sides:
         by_what = {
+            "its backward": (own or {}).get("backward_site") if culprit.why == "gradient" else None,
             "mode set": (entered or {}).get("mode_set"),
             "made": (own or {}).get("made") or (entered or {}).get("made"),
             "here": (own or {}).get("site"),
             "module called": (entered or {}).get("site"),
         }
-        if own is not None and own["kind"] == "step":
+        if own is not None and "groups" in own:
             told = "made"
-        order = sorted(by_what, key=lambda what: what != told) if told else ["here", "module called", "made"]
+        order = (
+            sorted(by_what, key=lambda what: what != told)
+            if told
+            else ["its backward", "here", "module called", "made"]
+        )
         found += [make_place(what, side, site) for what in order if (site := by_what[what])]
     unique = {(p.side, p.file, p.line): p for p in reversed(found)}
     return [p for p in found if unique[(p.side, p.file, p.line)] is p]

@@ -59,12 +59,24 @@ class Pardon:
         """Whether it may part because of what it takes."""
         event = parting.ours
         assert event is not None
-        if parting.what == "gradient" or event["kind"] != "op":
+        if parting.backward is not None:
+            return self._comes_back_loose(walk, parting, parting.backward[1])
+        if event["kind"] != "op":
             return bool(self._loose)
         found = first_fault(walk, parting)
         if found.why == "itself":
             return any(value in self._loose for value in event["ins"])
         return found.why == "input" and bool(self._loose)  # it comes from what is not seen
+
+    def _comes_back_loose(self, walk: Walk, parting: Parting, backward: Event) -> bool:
+        """Whether a gradient comes from loose ones; what operators without partner got was not compared."""
+        values = programs.gradient_of(parting, 1, walk.ours_chunk)
+        users = programs.users_of(values, walk.ours_chunk.events, backward)
+        if not users:
+            return bool(self._loose)
+        return bool(self._loose) and any(
+            gradient in self._loose or event["number"] not in walk.partner for event, gradient in users
+        )
 
     # --- what can
 
@@ -72,17 +84,11 @@ class Pardon:
         """Whether the reference makes of our inputs what ours made; None if that cannot be told."""
         event = parting.ours
         assert event is not None
-        if parting.what == "gradient":
-            return self._gradient(walk, parting, {event["outs"][0]}, parting.backward)
+        if parting.backward is not None:
+            return self._gradient(walk, parting, *parting.backward)
         if event["kind"] == "op":
             return self._call(walk, parting)
-        if event["kind"] == "backward" and parting.what.startswith("the gradient of"):
-            name = parting.what.removeprefix("the gradient of ")
-            values = programs.values_named(name, walk.ours_chunk)
-            return self._gradient(walk, parting, values, event)
-        if event["kind"] == "step":
-            return self._step(walk, parting)
-        return None
+        return self._step(walk, parting) if event["kind"] == "step" else None
 
     def _call(self, walk: Walk, parting: Parting) -> bool | None:
         r, o = parting.reference, parting.ours
@@ -95,26 +101,23 @@ class Pardon:
         which = programs.results(o).index(parting.pair[1])
         return self._agrees(walk, parting, programs.of_call(o, r, walk.ours_chunk, inputs, which), o["ins"])
 
-    def _gradient(
-        self, walk: Walk, parting: Parting, values: set[int], backward: Event | None
-    ) -> bool | None:
-        if backward is None or len(values) != 1:
+    def _gradient(self, walk: Walk, parting: Parting, r: Event, o: Event) -> bool | None:
+        theirs, ours = (programs.gradient_of(parting, i, walk.chunks[i]) for i in (0, 1))
+        users = programs.users_of(ours, walk.ours_chunk.events, o)
+        wanted = {event["number"]: event for event, _ in programs.users_of(theirs, walk.chunks[0].events, r)}
+        partners = [walk.partner.get(event["number"], -1) for event, _ in users]
+        if set(partners) != wanted.keys() or not users or len(ours) != 1:
             return None
-        users = []
-        for event, gradient in programs.users_of(values, walk.ours_chunk.events, backward):
-            partner = walk.reference_by_number.get(walk.partner.get(event["number"], -1))
-            if partner is None or len(partner["ins"]) != len(event["ins"]):
-                return None
-            users.append((event, partner, gradient))
-        if not users:
+        calls = [(event, wanted[at], gradient) for (event, gradient), at in zip(users, partners)]
+        if any(len(event["ins"]) != len(text["ins"]) for event, text, _ in calls):
             return None
-        (value,) = values
-        gradients = [gradient for _, _, gradient in users]
-        made = programs.of_gradient(value, users, walk.ours_chunk)
+        (value,) = ours
+        gradients = [gradient for _, gradient in users]
+        made = programs.of_gradient(value, calls, walk.ours_chunk)
         found = self._agrees(walk, parting, made, gradients)
-        before = _gradient_before(walk, parting, backward)
+        before = _gradient_before(walk, parting, o)
         if not found and before is not None:
-            made = programs.of_gradient(value, users, walk.ours_chunk, before)
+            made = programs.of_gradient(value, calls, walk.ours_chunk, before)
             found = self._agrees(walk, parting, made, [*gradients, before])
         return found
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .chunks import Chunk, Event
+from .walk import Parting
 
 _TENSOR = re.compile(r"\bt\[(\d+)\]")
 
@@ -122,15 +123,17 @@ def of_step(event: Event, text: Event, chunk: Chunk, name: str, key: str | None)
         if owner == name:
             states.append(f"{state!r}: t[{tensors.add(number, flat=True)}]")
     rate = f", lr={settings['lr']}" if "lr" in settings else ""
-    told = ", ".join(f"{setting!r}: {value}" for setting, value in settings.items())
+    unset = ("None", "False")  # what all optimizers have by default
+    told = ", ".join(f"{setting!r}: {value}" for setting, value in settings.items() if value not in unset)
     lines = [
         "p = torch.nn.Parameter(t[0])",
         "p.grad = t[1]",
         f"optimizer = torch.optim.{event['name']}([p]{rate})",
         f"optimizer.param_groups[0].update({{{told}}})",
-        f"optimizer.state[p].update({{{', '.join(states)}}})",
-        "optimizer.step()",
     ]
+    if states:
+        lines.append(f"optimizer.state[p].update({{{', '.join(states)}}})")
+    lines.append("optimizer.step()")
     compared = "p" if key is None else f"optimizer.state[p][{key!r}]"
     title = f"a step of {event['name']} on {name}"
     return Program(title, lines, compared, tensors.arrays, tensors.dtypes)
@@ -163,8 +166,12 @@ def users_of(values: set[int], events: Sequence[Event], backward: Event) -> list
     ]
 
 
-def values_named(name: str, chunk: Chunk) -> set[int]:
-    """A parameter's values, as operators took them."""
+def gradient_of(parting: Parting, side: int, chunk: Chunk) -> set[int]:
+    """The values whose gradient parts: what an operator made, or a parameter; side 0 is the reference."""
+    event = (parting.reference, parting.ours)[side]
+    if parting.what == "gradient" and event is not None:
+        return {event["outs"][0]}
+    name = parting.what.removeprefix("the gradient of ")
     return {
         value
         for event in chunk.events

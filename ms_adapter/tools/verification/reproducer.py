@@ -66,19 +66,17 @@ _Found = tuple[Program, tuple[int | None, int | None], str]  # with the values t
 def _program(walk: Walk, parting: Parting, culprit: Culprit) -> _Found | None:
     """What repeats a divergence."""
     if parting.ours is not None and parting.pair is not None and culprit.why in ("gradient", "itself"):
-        if parting.what == "gradient":
-            return _of_gradient(walk, parting, {parting.ours["outs"][0]}, parting.backward)
-        if parting.ours["kind"] == "backward" and parting.what.startswith("the gradient of "):
-            name = parting.what.removeprefix("the gradient of ")
-            return _of_gradient(walk, parting, programs.values_named(name, walk.ours_chunk), parting.ours)
+        if parting.backward is not None:
+            return _of_gradient(walk, parting, parting.backward[1])
         if parting.ours["kind"] == "step":
             return _of_step(parting, walk)
     return _of_call(walk, parting, culprit)
 
 
-def _of_gradient(walk: Walk, parting: Parting, values: set[int], backward: Event | None) -> _Found | None:
+def _of_gradient(walk: Walk, parting: Parting, backward: Event) -> _Found | None:
     assert parting.pair is not None
-    if backward is None or len(values) != 1:
+    values = programs.gradient_of(parting, 1, walk.ours_chunk)
+    if len(values) != 1:
         return None
     users = [(e, e, g) for e, g in programs.users_of(values, walk.ours_chunk.events, backward)]
     program = programs.of_gradient(values.pop(), users, walk.ours_chunk) if users else None

@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from typing import Any
 
 from ms_adapter.tools.frame import ToolError
 
@@ -70,11 +71,16 @@ def verify_script(
         stack.callback(shutil.rmtree, folder, ignore_errors=True)
         launchers = launchers or stack.enter_context(Launchers())
         stack.callback(launchers.close_used)
-        stack.callback(lambda: [run.end() for run in runs])
+        stack.callback(_end, runs)
         _start(request, folder, launchers, runs)
         replays = ReplayProcess(lambda: launchers.get(*_reference(request)), folder, {"task": "replay"})
         stack.callback(replays.end)
         return _compare(request, runs, Pardon(replays), progress)
+
+
+def _end(runs: list[Run]) -> None:
+    for run in runs:
+        run.end()
 
 
 def _start(request: Request, folder: str, launchers: Launchers, runs: list[Run]) -> None:
@@ -97,11 +103,14 @@ def _start(request: Request, folder: str, launchers: Launchers, runs: list[Run])
         "device": request.device,
         "dtype": request.dtype,
     }
-    for wanted in (request.reference_script or request.script, request.script):
-        if not os.path.isfile(wanted):
-            raise ToolError(f"there is no script {wanted}")
+    for script in (request.reference_script or request.script, request.script):
+        if not os.path.isfile(script):
+            raise ToolError(f"there is no script {script}")
     python, _ = _reference(request)
-    wanted = [("reference", python, reference), ("ours", sys.executable, ours)]
+    wanted: list[tuple[str, str, dict[str, Any]]] = [
+        ("reference", python, reference),
+        ("ours", sys.executable, ours),
+    ]
     wanted += [
         (f"perturbed-{i + 1}", python, {**reference, "noise": i + 1}) for i in range(request.spread_runs)
     ]

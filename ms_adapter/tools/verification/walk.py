@@ -33,7 +33,7 @@ class Parting:
     verdict: Verdict
     what: str  # "output 0", "gradient of ...", "parameter ...", ...
     pair: tuple[int, int] | None = None  # the values that part
-    backward: Event | None = None  # of ours, where a gradient on its way parts
+    backward: tuple[Event, Event] | None = None  # of both, where a gradient parts
 
 
 @dataclass
@@ -212,7 +212,7 @@ class Walk:
                 found = self.verdict(other, number)
                 if not found.agree:
                     reference, ours = self.reference_by_number[self.partner[event]], self.by_number[event]
-                    parting = Parting(reference, ours, found, "gradient", (other, number), o)
+                    parting = Parting(reference, ours, found, "gradient", (other, number), (r, o))
                     if self._accused(parting) is not None:
                         return parting
         return self._named(r, o, "gradients", "the gradient of")
@@ -225,6 +225,9 @@ class Walk:
             for name in theirs.keys() & ours.keys()
         ):
             self.asked = (r, o)
+
+    def _compare_stepping(self, r: Event, o: Event) -> None:
+        self._note_asked(r, o, zip(r["groups"], o["groups"]))
 
     def _compare_step(self, r: Event, o: Event) -> Parting | None:
         self._note_asked(r, o, zip(r["groups"], o["groups"]))
@@ -248,7 +251,8 @@ class Walk:
             if not found.agree:
                 found = self.verdict(a, b, scale * self._summed_gradient(their_name.partition(":")[0], a))
             if not found.agree:
-                parting = Parting(r, o, found, f"{what} {name}", (a, b))
+                backward = (r, o) if o["kind"] == "backward" else None
+                parting = Parting(r, o, found, f"{what} {name}", (a, b), backward)
                 if self._accused(parting) is not None:
                     return parting
         return None

@@ -100,6 +100,38 @@ class Recorder:
         versions = [_version(tensor) for tensor in inputs]
         stream = self.torch.get_rng_state().numpy().tobytes() if draws(name) else None
         result = func(*args, **kwargs)
+        self._look(name, func, args, kwargs, inputs, before, versions, result, stream)
+        return result
+
+    def call_custom(self, original: Any, args: tuple, kwargs: dict) -> Any:
+        """Run an autograd.Function that the script has written: an operator too, after those inside it."""
+        function, *rest = args
+        if not self.watching:
+            return original(*args, **kwargs)
+        inputs = list(tensors_in((rest, kwargs), self.is_tensor))
+        before = [self.store.number_of(tensor) for tensor in inputs]
+        versions = [_version(tensor) for tensor in inputs]
+        result = original(*args, **kwargs)
+        name, count = f"{function.__name__}.apply", len(self.events)
+        self._look(name, function.apply, tuple(rest), kwargs, inputs, before, versions, result, None)
+        if len(self.events) > count:
+            self.events[-1]["function"] = f"{function.__qualname__}.apply"
+            self.events[-1]["backward_site"] = self.sites.of_function(getattr(function, "backward", None))
+        return result
+
+    def _look(
+        self,
+        name: str,
+        func: Any,
+        args: tuple,
+        kwargs: dict,
+        inputs: list[Any],
+        before: list[int],
+        versions: list[int],
+        result: Any,
+        stream: bytes | None,
+    ) -> None:
+        """What an operator has made."""
         outputs = list(tensors_in(result, self.is_tensor))
         changed = [
             i
@@ -109,7 +141,7 @@ class Recorder:
             or self._is_running_figure(name, i, tensor)
         ]
         if not outputs and not changed:
-            return result
+            return
         if self.noise is not None:
             self.noise.apply(name, inputs if not name.endswith("_") else (), outputs)
         for i in changed:
@@ -119,7 +151,6 @@ class Recorder:
             self.events[-1]["stream"] = stream
         if self.torch.is_autocast_enabled("cpu"):
             self.events[-1]["autocast"] = str(self.torch.get_autocast_dtype("cpu"))
-        return result
 
     def _is_running_figure(self, name: str, i: int, tensor: Any) -> bool:
         """Running mean and variance change without PyTorch's counting it as a change."""
@@ -142,7 +173,7 @@ class Recorder:
             "name": name,
             "function": self._full_name(func),
             **self.modules.place(),
-            "site": self.sites.here(3),
+            "site": self.sites.here(4),
             "ins": before,
             "names": [self.modules.names.get(id(tensor)) for tensor in inputs],
             "outs": [number_of(tensor) for tensor in outputs],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import linecache
 import os
 import sys
 import sysconfig
@@ -38,6 +39,16 @@ class Sites:
         ):
             frame = frame.f_back
         return _site(frame)
+
+    def of_function(self, function: Any) -> Site | None:
+        """Where a function of the user's begins."""
+        code = getattr(function, "__code__", None)
+        if code is None or self._is_foreign(code.co_filename):
+            return None
+        line = code.co_firstlineno  # of its decorators, if it has some
+        while linecache.getline(code.co_filename, line).lstrip().startswith("@"):
+            line += 1
+        return code.co_filename, line, code.co_name
 
     def of_error(self, error: BaseException) -> Site | None:
         """The user's innermost line of a traceback."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import weakref
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -31,6 +32,7 @@ class TrainingWatch:
         self._wrap(torch.optim.Optimizer, "zero_grad", self._zero)
         self._wrap(torch.nn.Module, "zero_grad", self._zero)
         self._wrap(torch.optim.Optimizer, "__init__", self._make_optimizer)
+        self._wrap(torch.autograd.Function, "apply", self._recorder.call_custom)
         module = import_module(torch.__name__ + ".optim.optimizer")
         self._handles = [
             module.register_optimizer_step_pre_hook(self._before_step),
@@ -45,13 +47,15 @@ class TrainingWatch:
             handle.remove()
 
     def _wrap(self, owner: Any, name: str, around: Any) -> None:
-        original = getattr(owner, name)
+        original = inspect.getattr_static(owner, name)  # a classmethod as such
         self._undo.append((owner, name, original))
+        of_class = isinstance(original, classmethod)
+        plain = original.__func__ if isinstance(original, classmethod) else original
 
         def wrapped(*args: Any, **kwargs: Any) -> Any:
-            return around(original, args, kwargs)
+            return around(plain, args, kwargs)
 
-        setattr(owner, name, wrapped)
+        setattr(owner, name, classmethod(wrapped) if of_class else wrapped)
 
     def _make_optimizer(self, init: Any, args: tuple, kwargs: dict) -> None:
         init(*args, **kwargs)
@@ -122,6 +126,10 @@ class TrainingWatch:
             "parameters_before": self._parameters(optimizer, lambda p: p),
             "states_before": self._states(optimizer),
         }
+        if any(
+            callable(item) for item in (*args[1:], *kwargs.values())
+        ):  # it steps between what a closure runs
+            self._recorder.add({**self._about(optimizer, 4), "kind": "stepping"})
         args = tuple(self._seen(item) if callable(item) and i else item for i, item in enumerate(args))
         return args, {name: self._seen(item) if callable(item) else item for name, item in kwargs.items()}
 
@@ -143,12 +151,8 @@ class TrainingWatch:
             return
         recorder.store.all_changed()
         event = {
+            **self._about(optimizer, 3),
             "kind": "step",
-            "name": type(optimizer).__name__,
-            **recorder.modules.place(),
-            "site": recorder.sites.here(2),
-            "made": self._made.get(optimizer),
-            "groups": [_settings(group) for group in optimizer.param_groups],
             "members": [len(group["params"]) for group in optimizer.param_groups],
             **self._before,
             "parameters": self._parameters(optimizer, lambda p: p),
@@ -159,26 +163,38 @@ class TrainingWatch:
         recorder.muted = False
         recorder.finish_chunk()
 
-    def _parameters(self, optimizer: Any, of: Any) -> list[tuple[str, int]]:
-        found = []
+    def _about(self, optimizer: Any, depth: int) -> dict[str, Any]:
+        return {
+            "name": type(optimizer).__name__,
+            **self._recorder.modules.place(),
+            "site": self._recorder.sites.here(depth),
+            "made": self._made.get(optimizer),
+            "groups": [_settings(group) for group in optimizer.param_groups],
+        }
+
+    def _named(self, optimizer: Any) -> list[tuple[str, Any]]:
         names = self._recorder.modules.names
-        for i, group in enumerate(optimizer.param_groups):
-            for j, parameter in enumerate(group["params"]):
-                value = of(parameter)
-                if value is not None:
-                    name = names.get(id(parameter), f"group {i}, parameter {j}")
-                    found.append((name, self._recorder.store.number_of(value)))
-        return found
+        return [
+            (names.get(id(parameter), f"group {i}, parameter {j}"), parameter)
+            for i, group in enumerate(optimizer.param_groups)
+            for j, parameter in enumerate(group["params"])
+        ]
+
+    def _parameters(self, optimizer: Any, of: Any) -> list[tuple[str, int]]:
+        number_of = self._recorder.store.number_of
+        values = [(name, of(parameter)) for name, parameter in self._named(optimizer)]
+        return [(name, number_of(value)) for name, value in values if value is not None]
 
     def _states(self, optimizer: Any) -> list[tuple[str, int]]:
-        found = []
-        names = self._recorder.modules.names
-        for i, (parameter, state) in enumerate(optimizer.state.items()):
-            for key in sorted(state, key=str):
-                if self._recorder.is_tensor(state[key]):
-                    name = f"{names.get(id(parameter), f'parameter {i}')}: {key}"
-                    found.append((name, self._recorder.store.number_of(state[key])))
-        return found
+        recorder = self._recorder
+        return [
+            (f"{name}: {key}", recorder.store.number_of(value))
+            for name, parameter in self._named(optimizer)
+            for key, value in sorted(
+                optimizer.state.get(parameter, {}).items(), key=lambda item: str(item[0])
+            )
+            if recorder.is_tensor(value)
+        ]
 
 
 def _settings(group: dict[str, Any]) -> dict[str, str]:
