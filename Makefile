@@ -36,8 +36,9 @@ test: package $(STAMPS)/test
 	ninja -C $(BUILD) core_tests
 	failed=0; $(BUILD)/core_tests || failed=1; $(PY) -m pytest -q $(PYTEST_ARGS) || failed=1; exit $$failed
 
-test-mindspore: package $(MINDSPORE_VENV)/.stamp
-	PYTHONPATH=. $(MINDSPORE_VENV)/bin/python -m pytest -q tests/mindspore_device $(PYTEST_ARGS)
+test-mindspore: package $(STAMPS)/test $(MINDSPORE_VENV)/.stamp
+	CONFORMANCE_ORACLE="$$($(PY) -c 'import sysconfig; print(sysconfig.get_path("purelib"))')" PYTHONPATH=. \
+	  $(MINDSPORE_VENV)/bin/python -m pytest -q tests/mindspore_device $(PYTEST_ARGS)
 
 ecosystem: MODULE = ecosystem
 own-tests: MODULE = ecosystem.own_tests

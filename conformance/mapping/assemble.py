@@ -18,7 +18,6 @@ DATA = PAIRS.with_name("data.json")
 KEPT = 3  # MindSpore names for one of PyTorch's
 OVERLOADS = 4
 HALVES = ("float16", "bfloat16")
-GOOD = ("ok", "random")
 # How an outcome is called in a difference, and which kind of difference it is.
 RESULTS = {
     "near": ("precision", "results agree less closely"),
@@ -26,6 +25,7 @@ RESULTS = {
     "shape": ("results", "results of another shape"),
     "dtype": ("results", "results of another dtype"),
     "size": ("results", "results of another size"),
+    "random": ("random", "other random numbers"),
     "fields": ("fields", "the results have no names"),
     "raises": ("refused", "arguments refused that PyTorch takes"),
     "state": ("state", "other parameters"),
@@ -51,21 +51,37 @@ def record(path: str, found: list[str], outcomes: dict[str, Any], face: Any) -> 
     """All that is known of one of PyTorch's names."""
     ours = dotted(torch, path)
     own = overloads(ours, path)
+    if kind_of(path, ours) == "value":
+        return {"kind": "value", "signatures": [], "maps": values(ours, found, face)}
     maps = [
         counterpart(path, name, own, outcomes.get(f"{path} > {name}", {}), face.resolve(name))
         for name in found
-        if likely(path, name, outcomes.get(f"{path} > {name}", {}))
     ]
-    maps.sort(key=rank)
+    maps = sorted(
+        (m for m in maps if likely(path, m)), key=lambda m: (*rank(m), not _namesakes(path, m["to"]))
+    )
     return {"kind": kind_of(path, ours), "signatures": own, "maps": maps[:KEPT]}
 
 
-def likely(path: str, name: str, measured: dict[str, Any]) -> bool:
-    """Whether it is called the same, listed by hand, or agrees on something: what the registry builds an
-    operator from need not do the same by itself."""
-    same = path.rpartition(".")[2].lower() == name.rpartition(".")[2].lower()
-    agrees = any(k in GOOD for outcome in measured.values() for k in outcome)
-    return same or agrees or name in pairs().get(path, {})
+def values(ours: Any, found: list[str], face: Any) -> list[dict[str, Any]]:
+    """Dtypes and numbers: the same or not there."""
+    made = []
+    for name in found:
+        theirs = face.resolve(name)
+        dtype = isinstance(ours, torch.dtype) and face.dtype_name(theirs) == str(ours)[6:]
+        if dtype or (isinstance(ours, (int, float, str)) and repr(ours) == repr(theirs)):
+            made.append({"to": name, "verdict": "identical", "checked": {}})
+    return made
+
+
+def likely(path: str, entry: dict[str, Any]) -> bool:
+    """Whether it is called the same, listed by hand, or differs little: what the registry builds an operator
+    from need not do the same by itself."""
+    return _namesakes(path, entry["to"]) or entry["to"] in pairs().get(path, {}) or rank(entry)[0] < 2
+
+
+def _namesakes(path: str, name: str) -> bool:
+    return path.rpartition(".")[2].lower() == name.rpartition(".")[2].lower()
 
 
 def kind_of(path: str, found: Any) -> str:
@@ -94,11 +110,12 @@ def counterpart(
     known = details(path, name)
     offered = overloads(theirs, name)
     differences: list[list[str]] = [["semantics", text] for text in known.get("differs", [])]
-    without: list[str] = []
-    if own and offered:
-        parsed = [[p for t in texts if (p := signatures.parsed(t)) is not None] for texts in (own, offered)]
-        found, without = fit.fit(*parsed, known.get("names")) if all(parsed) else ([], [])
-        differences += [list(d) for d in found]
+    wanted, given = parsed(own), parsed(offered)
+    operator = path.endswith("__")  # which has its form from the language
+    found, without = fit.fit(wanted, given, known.get("names")) if wanted and not operator else ([], [])
+    differences += [list(d) for d in found]
+    if given and wanted != given and not operator and all(p.kind in ("*", "**") for p in given[0]):
+        differences.append(["names", "its parameters are not declared"])
     results, gaps, state = of_results(measured)
     differences += results
     entry: dict[str, Any] = {"to": name, "verdict": verdict(differences, state)}
@@ -115,10 +132,15 @@ def counterpart(
     return entry | {key: value for key, value in optional.items() if value}
 
 
+def parsed(texts: list[str]) -> list[signatures.Signature]:
+    """Signatures from text, those that can be read."""
+    return [s for t in texts if (s := signatures.parsed(t)) is not None]
+
+
 def _count(outcome: dict[str, Any]) -> str:
     """`5 of 6`: the samples that agree."""
     counts = {k: n for k, n in outcome.items() if not k.endswith(":")}
-    return f"{sum(counts.get(k, 0) for k in GOOD)} of {sum(counts.values())}"
+    return f"{counts.get('ok', 0)} of {sum(counts.values())}"
 
 
 def verdict(differences: list[list[str]], state: str) -> str:
@@ -131,7 +153,7 @@ def of_results(measured: dict[str, Any]) -> tuple[list[list[str]], list[str], st
     """The differences that the samples show; half dtypes without kernels; why nothing was measured, if so."""
     measured = {d: o for d, o in measured.items() if o}
     if not measured:
-        return [], [], "PyTorch's tables have no samples for it"
+        return [], [], "no samples to call it with"
     kinds = {d: {k: n for k, n in o.items() if not k.endswith(":")} for d, o in measured.items()}
     nothing = [d for d, counts in kinds.items() if set(counts) == {"kernel"}]
     if len(nothing) == len(kinds):
@@ -151,8 +173,6 @@ def of_results(measured: dict[str, Any]) -> tuple[list[list[str]], list[str], st
     if partly:
         text = f"some arguments have no kernel on the CPU target ({', '.join(partly)})"
         differences.append(["dtypes", text + _example(measured, partly, "kernel")])
-    if all(set(c) <= {"random", "kernel"} for c in kinds.values()):
-        differences.append(["random", "draws other random numbers"])
     return differences, gaps, ""
 
 
@@ -168,6 +188,8 @@ def _plain(text: str) -> str:
     """A finding of the comparison in few words."""
     text = re.sub(r"^values: ", "", " ".join(text.split()))
     if m := re.search(r"Greatest absolute difference: (\S+)", text):
+        if m.group(1) == "0":
+            return "other values"
         text = (
             f"{text.split('values:')[0].rstrip() + ' ' if 'values:' in text else ''}up to {m.group(1)} apart"
         )

@@ -15,7 +15,17 @@ OF_PLACE = (
 )
 # Where PyTorch has them no more, or only for itself.
 DEPRECATED = ("size_average", "reduce", "_stacklevel")
-SAME_WORDS = ({"None", "[]", "()"}, {"nan", "float('nan')"}, {"inf", "float('inf')"})
+SYNONYMS = (
+    {"input", "self", "x", "input_x", "inputs", "tensor", "A", "a", "logits"},
+    {"dim", "axis", "axes", "dims"},
+    {"keepdim", "keepdims", "keep_dims"},
+    {"eps", "epsilon"},
+    {"other", "y", "value"},
+)
+SAME_WORDS = (
+    {"torch.long", "torch.int64", "mindspore.int64"},
+    *({"None", "[]", "()"}, {"nan", "float('nan')"}, {"inf", "float('inf')"}),
+)
 
 
 class Difference(NamedTuple):
@@ -54,7 +64,7 @@ def _one(wanted: Signature, offered: Signature, known: dict[str, str]) -> tuple[
     for place, p in enumerate(own):
         other = names.get(known.get(p.name, p.name))
         at = places[place] if p.kind == POSITIONAL and place < len(places) else None
-        if other is None and at is not None and not _taken(at.name, wanted, known):
+        if other is None and at is not None and not _taken(at.name, wanted, known) and _alike(p, at):
             other = at
         elif other is None:
             if not anything:
@@ -62,7 +72,7 @@ def _one(wanted: Signature, offered: Signature, known: dict[str, str]) -> tuple[
             continue
         if p.name != other.name:
             found.append(Difference("names", f"`{p.name}` is called `{other.name}`"))
-        if p.kind == POSITIONAL and at is not other:
+        if p.kind == POSITIONAL and other.kind != STAR and at is not other:
             found.append(Difference("order", _moved(p, other, places)))
         used.add(other.name)
         found += _defaults(p, other)
@@ -71,6 +81,15 @@ def _one(wanted: Signature, offered: Signature, known: dict[str, str]) -> tuple[
         if new and not any(q.kind == STAR for q in wanted):
             found.append(Difference("extra", f"`{p.name}` has to be given too"))
     return found, lacking
+
+
+def _alike(p: Parameter, other: Parameter) -> bool:
+    """Whether another name at the same place may mean the same."""
+    if any(p.name in words and other.name in words for words in SYNONYMS):
+        return True
+    if p.default == REQUIRED or other.default == REQUIRED:
+        return p.default == other.default
+    return p.default != "None" and same_value(p.default, other.default)
 
 
 def _taken(name: str, wanted: Signature, known: dict[str, str]) -> bool:

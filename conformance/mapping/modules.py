@@ -12,6 +12,7 @@ from ..compare import NEAR, Comparer, Record, describe
 from ..face import Face, Missing
 from ..modules import path_of
 from ..ops import SEED, pick
+from . import samples
 from .names import details
 
 
@@ -21,8 +22,8 @@ def _table() -> dict[str, Any]:
 
 
 def case(path: str) -> Any:
-    """The entry of PyTorch's table of modules for a name, or None."""
-    return _table().get(path)
+    """The entry of PyTorch's table of modules for a name, or ours, or None."""
+    return _table().get(path) or samples.MODULES.get(path)
 
 
 def run(path: str, target: str, face: Any, outcomes: dict[str, Any], rec: Record, opts: Any) -> None:

@@ -20,6 +20,19 @@ SPACES = (
     *("optim", "optim.Optimizer", "optim.lr_scheduler", "linalg", "fft", "special", "signal.windows"),
     *("sparse", "masked", "distributions", "amp", "autograd", "utils.data", "distributed", "cuda"),
 )
+OF_VALUES = ("", "Tensor", "nn.Module", "optim.Optimizer")
+TYPES = (
+    "Generator",
+    "Size",
+    "Stream",
+    "Event",
+    "device",
+    "dtype",
+    "finfo",
+    "iinfo",
+    "layout",
+    "memory_format",
+)
 # Where a namespace's names may be found below mindspore, in this order.
 HOMES = {
     "": ("mint.{}", "ops.{}", "{}"),
@@ -71,12 +84,19 @@ def all_names() -> Iterator[str]:
 
 
 def _counts(space: str, name: str) -> bool:
+    """Whether a name is the namespace's own, and not shown only because its source imports it."""
     found = getattr(dotted(torch, space), name, None)
-    if space == "nn.Module" and name.startswith("__"):
+    if space == "nn.Module" and name.startswith("__") or isinstance(found, types.ModuleType):
         return False
-    foreign = isinstance(found, types.ModuleType) or (space == "cuda" and not callable(found))
+    if space and getattr(dotted(torch, space.rpartition(".")[0]), name, None) is found:
+        return False
+    if space not in OF_VALUES and not callable(found):
+        return False
+    made_in_c = "pybind11_type" in (type(found).__name__, type(type(found)).__name__)
+    if not space and made_in_c and name not in TYPES:
+        return False  # the JIT's inside
     home = getattr(found, "__module__", None) or "torch"
-    return not foreign and isinstance(home, str) and home.partition(".")[0] == "torch" or space == "Tensor"
+    return space == "Tensor" or isinstance(home, str) and home.partition(".")[0] == "torch"
 
 
 def split(path: str) -> tuple[str, str]:
@@ -89,7 +109,13 @@ def candidates(path: str) -> list[str]:
     """Dotted names below mindspore that may do the same."""
     space, name = split(path)
     words = [home.format(name) for home in HOMES.get(space, ())] + _declared(path)
-    return list(dict.fromkeys([*pairs().get(path, {}), *(f"mindspore.{word}" for word in words)]))
+    found = dict.fromkeys([*pairs().get(path, {}), *(f"mindspore.{word}" for word in words)])
+    return [name for name in found if name.removeprefix("mindspore.") not in _apart().get(path, ())]
+
+
+@functools.cache
+def _apart() -> dict[str, list[str]]:
+    return tomllib.loads(PAIRS.read_text())["apart"]
 
 
 def _declared(path: str) -> list[str]:

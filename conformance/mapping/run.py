@@ -17,14 +17,19 @@ from .. import support
 from ..compare import NEAR, Comparer, Record, describe, tensors
 from ..face import Face, Missing, dotted
 from ..ops import GAUGE, SEED, UNDEFINED, floor_of, full_name, invoke, pick
-from . import modules, optimizers, signatures
+from . import modules, optimizers, samples, signatures
 from .face import MindSporeFace
 from .fit import renames
 from .names import details
 
 DTYPES = (*("float32", "int64", "bool", "float64", "float16", "bfloat16", "int32", "uint8", "complex64"),)
 common_utils.extract_test_fn = core.extract_test_fn = lambda: None  # it reads the stack for each sample
-NO_KERNEL = ("unregistered", "fail! Unsupported data type", "not support", "unsupported", "Unsupported")
+NO_KERNEL = (  # in MindSpore's messages: this target, or this dtype there
+    *("unregistered", "Unsupported", "unsupported", "not support", "only supports Ascend"),
+    *("Not implement exception", "on device CPU", "Create kernelmod", "KernelMod Init Failed"),
+    *("must be a type of", "should be one of [mindspore", "type of the input tensor must be"),
+    *("dtype of 'input' must be", "CreateKernel"),
+)
 
 
 def run(name: str, oracle: Face, face: MindSporeFace, rec: Record, opts: Any) -> None:
@@ -45,8 +50,11 @@ def run(name: str, oracle: Face, face: MindSporeFace, rec: Record, opts: Any) ->
 
 
 def tests(path: str) -> list[Any]:
-    """The entries of PyTorch's operator table that call a name."""
-    return [_entries()[item] for item, _ in support.tests_of(path.removeprefix("torch."))]
+    """The entries that call a name: ours, or those of PyTorch's operator table."""
+    name = path.removeprefix("torch.")
+    if name in samples.FUNCTIONS:
+        return [samples.FUNCTIONS[name]]
+    return [_entries()[item] for item, _ in support.tests_of(name)]
 
 
 @functools.cache
@@ -73,9 +81,11 @@ def plain(tree: Any) -> Any:
 
 def verdict_of(err: BaseException) -> tuple[str, str]:
     """(kind, text) of an exception of MindSpore's."""
-    text = " ".join(str(err).split("\n----")[0].split())[:200]
-    kind = "kernel" if any(word in text for word in NO_KERNEL) else "raises"
-    return kind, f"{type(err).__name__}: {text}"
+    lines = (line.strip() for line in str(err).splitlines())
+    said = [line for line in lines if line and not line.startswith(("---", "- ", "mindspore/", "node: "))]
+    kind = "kernel" if any(word in str(err) for word in NO_KERNEL) else "raises"
+    text = " ".join(said[:1] if kind == "kernel" else said)
+    return kind, f"{type(err).__name__}: {text or 'without a reason'}"[:200]
 
 
 class Arguments:
@@ -199,4 +209,5 @@ def _called(found: Any, path: str) -> Any:
 
 
 def _short(value: Any) -> str:
-    return str(describe(value))
+    text = str(describe(value))
+    return text.partition(" = ")[0] if len(text) > 80 else text

@@ -6,10 +6,11 @@ from __future__ import annotations
 import ast
 import inspect
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 REQUIRED = "<required>"
+CELLS_OWN = ("auto_prefix", "flags")  # of every Cell that has no constructor of its own
 POSITIONAL, KEYWORD, STAR, STARS = "positional", "keyword", "*", "**"
 
 
@@ -46,14 +47,34 @@ def of(found: Any, method: bool = False) -> list[Signature]:
     """All overloads; a method's without its `self`. Empty where nobody says."""
     if inspect.isclass(found):
         made = from_python(found.__init__)
-        return [made[1:]] if made else []
+        return [tuple(p for p in made[1:] if p.name not in CELLS_OWN)] if made else []
     documented = from_document(found, method)
     plain = from_python(found)
     if plain is not None and method and plain and plain[0].name in ("self", "input", "tensor"):
         plain = plain[1:]
     if len(documented) > 1 or plain is None or _says_nothing(plain):
-        return documented or from_schemas(found, method) or ([plain] if plain is not None else [])
+        schemas = from_schemas(found, method)
+        documented = [_corrected(s, schemas) for s in documented]
+        return documented or schemas or ([plain] if plain is not None else [])
     return [plain]
+
+
+def _corrected(signature: Signature, schemas: list[Signature]) -> Signature:
+    """A documented signature with the defaults of the schema that has all its parameters: a docstring
+    may give one where there is none, or None for another."""
+    names = {p.name for p in signature if p.name != "out"}
+    fitting = [{p.name: p.default for p in s} for s in schemas if names <= {p.name for p in s}]
+    if not fitting:
+        return signature
+    return tuple(
+        replace(p, default=_default(p, [s.get(p.name, p.default) for s in fitting])) for p in signature
+    )
+
+
+def _default(p: Parameter, declared: list[str]) -> str:
+    if p.default == REQUIRED or all(d == REQUIRED for d in declared):
+        return REQUIRED if p.kind in (POSITIONAL, KEYWORD) else p.default
+    return next((d for d in declared if d != REQUIRED), "None") if p.default == "None" else p.default
 
 
 def _says_nothing(signature: Signature) -> bool:
