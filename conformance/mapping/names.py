@@ -19,6 +19,7 @@ SPACES = (
     *("", "Tensor", "nn", "nn.functional", "nn.init", "nn.utils", "nn.Module", "nn.parameter"),
     *("optim", "optim.Optimizer", "optim.lr_scheduler", "linalg", "fft", "special", "signal.windows"),
     *("sparse", "masked", "distributions", "amp", "autograd", "utils.data", "distributed", "cuda"),
+    *("func", "random", "jit", "onnx", "profiler", "nn.utils.rnn", "autograd.functional", "utils.checkpoint"),
 )
 OF_VALUES = ("", "Tensor", "nn.Module", "optim.Optimizer")
 TYPES = (
