@@ -75,12 +75,13 @@ def main(side: str, dtype: str, notes: str, script: str, *args: str) -> None:
     losses: list[float] = []
     from ms_adapter import run
 
-    if side == "ours":
+    alone = side == "converted" and not Path(script).is_absolute()  # else a helper of ours: not converted
+    if side == "ours" or (side == "converted" and not alone):
         from ms_adapter import torch_alias
 
         torch_alias.install()
         torch_alias.install_in_children()
-    torch = importlib.import_module("ms_adapter.pytorch" if side == "converted" else "torch")
+    torch = importlib.import_module("ms_adapter.pytorch" if alone else "torch")
     note_losses(torch, losses, nudge if side == "torch-nudged" else None)
     seed_everything(torch)
     if dtype == "float64":

@@ -167,6 +167,12 @@ def test_safe_globals():
     assert face.serialization.get_safe_globals() == []
 
 
+def test_safe_globals_of_the_face_go_by_the_names_in_files():
+    file = saved(face, face.nn.Sequential(face.nn.Dropout(0.25)))
+    with face.serialization.safe_globals([face.nn.Sequential, face.nn.Dropout]):
+        assert face.load(file)[0].p == 0.25
+
+
 def test_a_failed_save_leaves_the_old_file(tmp_path):
     path = tmp_path / "x.pt"
     face.save({"a": 1}, path)

@@ -5,6 +5,8 @@ import collections
 
 import ms_adapter.pytorch as torch
 
+from .naming import torch_name
+
 _added = set()
 
 
@@ -63,7 +65,7 @@ def allowed():
                 raise ValueError(f"Expected a pair of an object and its full name, but got {item!r}")
             table[item[1]] = item[0]
         else:
-            table[f"{item.__module__}.{item.__qualname__}"] = item
+            table[f"{torch_name(item.__module__)}.{item.__qualname__}"] = item
     return table
 
 
