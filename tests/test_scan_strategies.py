@@ -53,11 +53,18 @@ def test_equivalents_exist() -> None:
 def test_what_nobody_thought_of() -> None:
     assert strategy("torch.brand_new").kind == CUSTOM
     assert strategy("torch.distributed.fsdp.Brand").kind == ASK
+    assert strategy("torch.quasirandom.SobolEngine") == strategy("torch.quasirandom")
     text = issue(
         "torch.package", "packing programs is not supported yet", [f"train.py:{k}" for k in range(12)]
     )
     assert text.startswith("Title: torch.package is missing\n")
     assert "- train.py:9\n- and 2 more\n" in text
+
+
+def test_quasirandom_numbers_by_scipy() -> None:
+    qmc = pytest.importorskip("scipy.stats").qmc
+    theirs = real.quasirandom.SobolEngine(3).draw(8)
+    same(torch.from_numpy(qmc.Sobol(3, scramble=False).random(8)).float(), theirs)
 
 
 # --- compositions against PyTorch ---------------------------------------------------------------------
@@ -203,6 +210,7 @@ def test_compositions(name: str) -> None:
     same(ours, expected)
 
 
+@pytest.mark.filterwarnings("ignore:Sparse invariant checks:UserWarning")
 def test_the_others() -> None:
     """Compositions that write into their arguments, choose by data or need tensors of their own kind."""
     same(updated(compositions.batch_norm_update_stats, given(X)), updated(real.batch_norm_update_stats, X))

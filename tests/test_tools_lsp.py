@@ -46,6 +46,10 @@ async def session(folder: Path) -> dict[str, Any]:
     document = lsp.TextDocumentIdentifier(uri)
     at = lsp.HoverParams(document, lsp.Position(4, 9))
     got["hover"] = await client.text_document_hover_async(at)
+    missing = lsp.HoverParams(document, lsp.Position(5, 10))
+    got["missing"] = await client.text_document_hover_async(missing)
+    nothing = lsp.HoverParams(document, lsp.Position(2, 0))
+    got["nothing"] = await client.text_document_hover_async(nothing)
     everywhere = lsp.Range(lsp.Position(0, 0), lsp.Position(0, 1))
     asked = lsp.CodeActionParams(document, everywhere, lsp.CodeActionContext([]))
     got["actions"] = await client.text_document_code_action_async(asked)
@@ -64,7 +68,15 @@ def test_a_session(tmp_path: Path) -> None:
     (tmp_path / "main.py").write_text("not what the editor has")
     got = asyncio.run(session(tmp_path))
     assert [(d.range.start.line, d.code) for d in got["opened"]] == [(3, "unsure"), (5, "missing")]
-    assert got["hover"].contents.value.startswith("**torch.Tensor.relu**")
+    assert "What to do: use the function mkldnn_convolution" in got["opened"][1].message
+    hover = got["hover"].contents.value
+    assert hover.startswith("**torch.Tensor.relu**")
+    assert "| built-in cpu | works | measured: " in hover
+    assert "| MindSpore CPU | works | measured on MindSpore " in hover
+    assert "| MindSpore Ascend | unmeasured | declared: mindspore." in hover
+    assert "In MindSpore: " in hover
+    assert "```python\ndef mkldnn_convolution(" in got["missing"].contents.value
+    assert got["nothing"] is None
     (fix,) = got["actions"]
     (edit,) = next(iter(fix.edit.changes.values()))
     assert edit.new_text == TEXT.replace("import torch\n", "import ms_adapter.pytorch as torch\n")

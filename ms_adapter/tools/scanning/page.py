@@ -17,6 +17,8 @@ table { border-collapse: collapse; width: 100% }
 th, td { text-align: left; padding: .3rem .6rem; border-bottom: 1px solid #d8dee4; vertical-align: top }
 td.n { text-align: right; font-variant-numeric: tabular-nums }
 code, pre { font: 13px ui-monospace, monospace }
+td { overflow-wrap: anywhere } td.works, td.partly, td.missing, td.unmeasured { overflow-wrap: normal }
+td details { margin: 0 } td ul { margin: .3rem 0; padding-left: 1.2rem }
 .cards { display: flex; gap: 1rem; flex-wrap: wrap }
 .card, pre { border: 1px solid #d8dee4; border-radius: .5rem; padding: .6rem 1rem; overflow-x: auto }
 .card b { display: block; font-size: 1.5rem } details { margin: .4rem 0 } summary { cursor: pointer }

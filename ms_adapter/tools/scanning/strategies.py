@@ -34,13 +34,16 @@ class Strategy:
 
 @functools.cache
 def strategy(name: str) -> Strategy:
-    """The way out for a name that is missing."""
+    """The way out for a name that is missing, else for what it is a part of."""
     from ms_adapter.pytorch import _missing
 
-    for present in (False, True):
-        if key := _missing.entry(name, present):
-            entry = _missing.table(present)[key]
-            return from_entry(name, entry["strategy"], entry.get("use", name.rpartition(".")[2]))
+    at = name
+    while at.count("."):
+        for present in (False, True):
+            if key := _missing.entry(at, present):
+                entry = _missing.table(present)[key]
+                return from_entry(at, entry["strategy"], entry.get("use", at.rpartition(".")[2]))
+        at = at.rpartition(".")[0]
     space, _, last = name.rpartition(".")
     if space in OPERATORS and last.islower() and not last.startswith("__"):
         return Strategy(CUSTOM, f"{last}{ANY_SCHEMA}")

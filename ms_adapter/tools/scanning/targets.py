@@ -130,7 +130,8 @@ def standing(name: str) -> Standing:
     found, record = callables(name), mapping.lookup(name)
     if cpu.word == MISSING:
         return Standing(name, cpu, cpu, cpu, record, found, flags(name), strategy(name))
-    note = f"declared: {found}" if found else "the registry names no MindSpore callable of its own"
+    none = "the registry names no MindSpore callable of its own"
+    note = f"declared: {found}" if found else none if operator(name) else "no operator: what it calls counts"
     return Standing(name, cpu, there(name, note), Status(UNMEASURED, note), record, found, flags(name))
 
 
