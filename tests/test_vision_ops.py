@@ -252,6 +252,11 @@ def test_empty_batches_have_empty_results() -> None:
     assert vision.roi_align(torch.zeros(1, 4, 5, 5), torch.zeros(0, 5), *FORMS).shape == (0, 4, 2, 2)
 
 
+def test_opcheck_takes_nms_whose_shape_is_data() -> None:
+    boxes = (torch.tensor([[0.0, 0.0, 1.0, 1.0]]), torch.ones(1), 0.5)
+    assert set(torch.library.opcheck(vision.nms, boxes).values()) == {"SUCCESS"}
+
+
 def test_opcheck_takes_them() -> None:
     x, rois = torch.rand(2, 3, 9, 8, requires_grad=True), torch.tensor(REGIONS)
     found = torch.library.opcheck(vision.roi_align, (x, rois, *FORMS))

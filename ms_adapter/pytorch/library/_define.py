@@ -20,7 +20,7 @@ _DEVICE_KEYS = {
 _libraries = []
 
 
-class _ServedByRow:
+class ServedByRow:
     """An operator of another library that the registry serves whole: what that library registers for it
     (shapes, gradients, autocast) is taken and not called.
     """
@@ -58,7 +58,7 @@ def find(op):
         )
     rest, _, overload = rest.partition(".")
     if namespace == "torchvision" and _torchvision.is_row(rest):
-        return _ServedByRow(getattr(_torchvision, rest).default)
+        return ServedByRow(getattr(_torchvision, rest).default)
     packet = _custom.packets.get((namespace, rest))
     found = packet._overloads.get(overload or "default") if packet else None
     if found is None:

@@ -4,9 +4,10 @@ import functools
 
 import ms_adapter.pytorch as torch
 
+from ...library import opcheck
 from ...overrides import TorchFunctionMode
 
-__all__ = ["generate_opcheck_tests", "is_inside_opcheck_mode"]
+__all__ = ["generate_opcheck_tests", "is_inside_opcheck_mode", "opcheck"]
 
 _TESTS = ("test_schema", "test_autograd_registration", "test_faketensor", "test_aot_dispatch_dynamic")
 _inside = False
@@ -47,7 +48,7 @@ class _Checked(TorchFunctionMode):
     def __torch_function__(self, func, types, args=(), kwargs=None):
         operator = self._operator(func)
         if operator is not None:
-            torch.library.opcheck(operator, args, kwargs, test_utils=self._check)
+            opcheck(operator, args, kwargs, test_utils=self._check)
         return func(*args, **(kwargs or {}))
 
 
