@@ -86,6 +86,7 @@ def main(side: str, dtype: str, notes: str, script: str, *args: str) -> None:
     seed_everything(torch)
     if dtype == "float64":
         torch.set_default_dtype(torch.float64)
+        torch.float, torch.Tensor.float = torch.float64, torch.Tensor.double  # scripts mean the default
     if side == "torch-old":
         torch.backends.mkldnn.enabled = False  # type: ignore[assignment]
     found: dict[str, Any] = {"losses": losses}

@@ -1,11 +1,19 @@
-"""peft: LoRA, IA3 and prompt tuning on a tiny model: trained, saved, loaded, merged."""
+"""peft: LoRA, IA3, prompt and prefix tuning on a tiny model: trained, saved, loaded, merged."""
 
 import tempfile
 
 import torch
 import transformers as hf
 from checks import check, train
-from peft import IA3Config, LoraConfig, PeftModel, PromptTuningConfig, TaskType, get_peft_model
+from peft import (
+    IA3Config,
+    LoraConfig,
+    PeftModel,
+    PrefixTuningConfig,
+    PromptTuningConfig,
+    TaskType,
+    get_peft_model,
+)
 
 torch.set_num_threads(1)
 CONFIG = hf.LlamaConfig(
@@ -48,4 +56,15 @@ with check("prompt tuning") as c:
     torch.manual_seed(0)
     model = get_peft_model(base(), PromptTuningConfig(task_type=TaskType.CAUSAL_LM, num_virtual_tokens=4))
     c.values = train(torch, model, lambda m: m(input_ids=IDS, labels=IDS).loss)
+    c.tolerance = 1e-6
+
+with check("prefix tuning: three steps, generated tokens") as c:
+    torch.manual_seed(0)
+    settings = PrefixTuningConfig(
+        task_type=TaskType.CAUSAL_LM, num_virtual_tokens=4, prefix_projection=True, encoder_hidden_size=8
+    )
+    model = get_peft_model(base(), settings).double()
+    losses = train(torch, model, lambda m: m(input_ids=IDS, labels=IDS).loss)
+    generated = model.eval().generate(input_ids=IDS, max_new_tokens=4, do_sample=False)
+    c.values = [losses, generated.tolist()]
     c.tolerance = 1e-6

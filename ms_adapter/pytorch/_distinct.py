@@ -96,7 +96,7 @@ def _runs(slices):
         new = new.reshape(n - 1, -1).any(1) if n > 1 else new.new_empty(0)
     starts = torch.cat([torch.ones(1, dtype=torch.bool, device=new.device), new])
     places = starts.nonzero().reshape(-1)
-    counts = torch.diff(places, append=torch.tensor([n]))
+    counts = torch.diff(places, append=torch.tensor([n], device=places.device))
     return slices.index_select(0, places), torch.cumsum(starts, 0) - 1, counts
 
 

@@ -54,7 +54,7 @@ def _kept(input, mask, value, dtype=None):
         return input
     if mask.dtype != torch.bool:
         mask = mask.bool()
-    return torch.where(mask, input, torch.tensor(value, dtype=input.dtype))
+    return torch.where(mask, input, torch.tensor(value, dtype=input.dtype, device=input.device))
 
 
 def _count(input, dim, keepdim, mask):

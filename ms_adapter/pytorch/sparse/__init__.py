@@ -70,7 +70,7 @@ def spdiags(diagonals, offsets, shape, layout=None):
         raise RuntimeError("spdiags: offset tensor contains duplicate values")
     if layout not in (None, torch.sparse_coo, torch.sparse_csr, torch.sparse_csc):
         raise RuntimeError("spdiags: only output layouts (sparse_coo, sparse_csc, sparse_csr) are supported")
-    columns = torch.arange(min(diagonals.shape[1], shape[1])).expand(len(offsets), -1)
+    columns = torch.arange(min(diagonals.shape[1], shape[1]), device=offsets.device).expand(len(offsets), -1)
     rows = columns - offsets.unsqueeze(1)
     kept = (rows >= 0) & (rows < shape[0])
     places = torch.stack([rows[kept], columns[kept]])

@@ -62,7 +62,7 @@ def _whole(saved, blocks):
     """A value from its blocks: a tensor of its own, or what was pickled."""
     if not isinstance(saved, TensorStorageMetadata):
         return blocks[0][1]
-    tensor = torch.empty(saved.size, dtype=saved.properties.dtype)
+    tensor = torch.empty(saved.size, dtype=saved.properties.dtype, device="cpu")
     _copy_blocks(tensor, blocks)
     return tensor
 

@@ -107,7 +107,7 @@ def invert_permutation(permutation):
 
 def _used(lengths, steps):
     """(steps, sequences): whether a sequence has that step."""
-    return torch.arange(steps).unsqueeze(1) < lengths
+    return torch.arange(steps, device=lengths.device).unsqueeze(1) < lengths
 
 
 def _checked_lengths(lengths, batch):
@@ -170,7 +170,7 @@ def pad_packed_sequence(sequence, batch_first=False, padding_value=0.0, total_le
             f"Expected total_length to be at least the length of the longest sequence in input, but got "
             f"total_length={total_length} and max sequence length being {steps}"
         )
-    lengths = (sizes.unsqueeze(1) > torch.arange(batch)).sum(0)
+    lengths = (sizes.unsqueeze(1) > torch.arange(batch, device=sizes.device)).sum(0)
     padded_steps = steps if total_length is None else total_length
     rows = _used(lengths, padded_steps).reshape(-1).nonzero().squeeze(1).to(data.device)
     padded = data.new_full((padded_steps * batch, *data.shape[1:]), padding_value)

@@ -19,7 +19,7 @@ def is_inside_opcheck_mode():
 
 
 class _Checked(TorchFunctionMode):
-    """Checks each call of an operator of some namespaces with torch.library.opcheck before it runs."""
+    """Checks each call of an operator of some namespaces with torch.library.opcheck as well."""
 
     def __init__(self, namespaces, check):
         super().__init__()
@@ -46,10 +46,11 @@ class _Checked(TorchFunctionMode):
         return None
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
+        result = func(*args, **(kwargs or {}))  # first: a test may want the error of a wrong call
         operator = self._operator(func)
         if operator is not None:
             opcheck(operator, args, kwargs, test_utils=self._check)
-        return func(*args, **(kwargs or {}))
+        return result
 
 
 def generate_opcheck_tests(
