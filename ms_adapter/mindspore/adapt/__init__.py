@@ -8,6 +8,7 @@ Rows name it before the callable: `ms = ["along:ops.amax"]`.
 
 from __future__ import annotations
 
+import functools
 import importlib
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -40,20 +41,43 @@ _all: dict[str, Adapter] = {}
 
 
 def adapter(
-    direct: bool = False, empty: bool = False, data: bool = False
+    direct: bool = False, empty: bool = False, data: bool = False, lift: bool = False
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Makes a function an adapter by its own name."""
+    """Makes a function an adapter by its own name; with `lift` it sees tensors without dimensions as vectors
+    of one element, as MindSpore's callables along a dimension want them."""
 
     def add(run: Callable[..., Any]) -> Callable[..., Any]:
-        _all[run.__name__] = Adapter(run, direct, empty, data)
+        _all[run.__name__] = Adapter(_lifting(run) if lift else run, direct, empty, data)
         return run
 
     return add
 
 
+def _lifting(run: Callable[..., Any]) -> Callable[..., Any]:
+    """The adapter on vectors, whose results get the shapes that the rules say."""
+
+    @functools.wraps(run)
+    def call(function: Any, out: Any, *args: Any) -> Any:
+        if args[0].ndim > 1 or not any(getattr(a, "ndim", 1) == 0 for a in args):
+            return run(function, out, *args)
+        given = [a.reshape(1) if getattr(a, "ndim", 1) == 0 else a for a in args]
+        found = run(function, tuple((shape or (1,), dtype) for shape, dtype in out), *given)
+        if found is NotImplemented:
+            return found
+        several = isinstance(found, tuple)
+        parts = [t.reshape(shape) for t, (shape, _) in zip(found if several else (found,), out)]
+        return tuple(parts) if several else parts[0]
+
+    return call
+
+
 def find(name: str) -> Adapter:
     """The adapter that a row names."""
-    if not _all:
-        for module in MODULES:
-            importlib.import_module(f"{__name__}.{module}")
+    _load()
     return _all[name]
+
+
+@functools.cache
+def _load() -> None:
+    for module in MODULES:
+        importlib.import_module(f"{__name__}.{module}")

@@ -6,6 +6,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from .._package import dtype_pairs, mindspore
 from . import adapter
 from .values import FLOATS, HALVES, Value, cast, formula, is_tensor, name_of, theirs, where
@@ -285,3 +287,16 @@ def number_for_nan(f: Any, x: Any, nan: Any, high: Any, low: Any) -> Value:
     x = f(x.differs(x), x.full_like(nan), x)
     x = f(x.same(math.inf), x.full_like(high), x)
     return f(x.same(-math.inf), x.full_like(low), x)
+
+
+@adapter()
+def shifted(function: Any, out: Any, a: Any, b: Any) -> Any:
+    """Shifts by what the dtype has bits for."""
+    dtype = out[0][1]
+    bits = np.iinfo(name_of(dtype)).bits
+    a, b = cast(a, dtype), cast(b, dtype)
+    by = b.asnumpy()
+    if by.size and (int(by.min()) < 0 or int(by.max()) >= bits):
+        return NotImplemented
+    work = theirs("int64")
+    return cast(function(cast(a, work), cast(b, work)), dtype)

@@ -23,11 +23,23 @@ def ints(index: np.ndarray) -> Any:
     return mindspore().Tensor.from_numpy(np.ascontiguousarray(index, np.int64))
 
 
+def _positions(indices: tuple[Any, ...]) -> list[Any]:
+    """Indices as arrays of positions: a mask is one for each of its dimensions."""
+    found: list[Any] = []
+    for index in indices:
+        array = None if index is None else index.asnumpy()
+        masks = array is not None and array.dtype in (np.bool_, np.uint8) and array.ndim > 0
+        found += np.nonzero(array) if masks else [array]
+    return found
+
+
 def _places(shape: tuple[int, ...], indices: tuple[Any, ...]) -> tuple[list[int], np.ndarray] | None:
-    """The indexed dimensions and the flat place in them of every element asked for."""
+    """The indexed dimensions and the flat place in them of every element asked for; None where there is
+    none or one is out of range."""
+    indices = _positions(indices)
     dims = [d for d, index in enumerate(indices) if index is not None]
-    arrays = [indices[d].asnumpy() for d in dims]
-    if any(a.dtype == np.bool_ or not in_range(a, shape[d], True) for a, d in zip(arrays, dims)):
+    arrays = [indices[d] for d in dims]
+    if not dims or not all(in_range(a, shape[d], True) for a, d in zip(arrays, dims)):
         return None
     place = np.zeros((), np.int64)
     for a, d in zip(arrays, dims):
@@ -51,7 +63,7 @@ def _first_place(dims: list[int]) -> int:
 def indexed(function: Any, out: Any, x: Any, indices: tuple[Any, ...]) -> Any:
     """x[indices], some of them None."""
     ops, found = mindspore().ops, _places(x.shape, indices)
-    if found is None or not found[0]:
+    if found is None:
         return NotImplemented
     dims, place = found
     rows, _ = _indexed_first(x, dims)
@@ -62,15 +74,17 @@ def indexed(function: Any, out: Any, x: Any, indices: tuple[Any, ...]) -> Any:
     return ops.transpose(taken, tuple(order)) if at else taken
 
 
-@adapter()
+@adapter(empty=True)
 def placed_by_index(
     function: Any, out: Any, x: Any, indices: tuple[Any, ...], values: Any, accumulate: bool = False
 ) -> Any:
     """index_put: the values broadcast to what the indices name."""
     ops, found = mindspore().ops, _places(x.shape, indices)
-    if found is None or not found[0] or (accumulate and name_of(x.dtype) == "bool"):
+    if found is None or (accumulate and name_of(x.dtype) == "bool"):
         return NotImplemented
     dims, place = found
+    if not place.size:
+        return ops.deepcopy(x)
     rows, others = _indexed_first(x, dims)
     at, n, rest = _first_place(dims), place.ndim, rows.shape[1:]
     target = (*rest[:at], *place.shape, *rest[at:])
@@ -84,11 +98,9 @@ def placed_by_index(
     return ops.transpose(whole, tuple(int(d) for d in np.argsort([*dims, *others])))
 
 
-@adapter()
+@adapter(lift=True)
 def gathered(function: Any, out: Any, x: Any, dim: int, index: Any, sparse_grad: bool = False) -> Any:
     """gather: x cut to the index's sizes in the other dimensions."""
-    if not x.ndim or not index.ndim:
-        return NotImplemented
     dim %= x.ndim
     if not in_range(index.asnumpy(), x.shape[dim]):
         return NotImplemented
@@ -102,15 +114,15 @@ def _cut(x: Any, shape: tuple[int, ...], but: int | None = None) -> Any:
 
 
 def _scatter(function: Any, x: Any, dim: int, index: Any, src: Any, how: str) -> Any:
-    if not x.ndim or not index.ndim:
-        return NotImplemented
+    if 0 in index.shape:
+        return mindspore().ops.deepcopy(x)
     dim %= x.ndim
     if not in_range(index.asnumpy(), x.shape[dim]):
         return NotImplemented
     return function(x, cast(index, theirs("int64")), _cut(src, index.shape), dim, how)
 
 
-@adapter()
+@adapter(empty=True, lift=True)
 def scattered(function: Any, out: Any, x: Any, dim: int, index: Any, src: Any) -> Any:
     """scatter of a tensor, or of one number."""
     if not hasattr(src, "asnumpy"):
@@ -118,19 +130,19 @@ def scattered(function: Any, out: Any, x: Any, dim: int, index: Any, src: Any) -
     return _scatter(function, x, dim, index, cast(src, x.dtype), "none")
 
 
-@adapter()
+@adapter(empty=True, lift=True)
 def scatter_added(function: Any, out: Any, x: Any, dim: int, index: Any, src: Any) -> Any:
     """scatter_add"""
     return NotImplemented if name_of(x.dtype) == "bool" else _scatter(function, x, dim, index, src, "add")
 
 
-@adapter()
+@adapter(lift=True)
 def scatter_folded(
     function: Any, out: Any, x: Any, dim: int, index: Any, src: Any, reduce: str, include_self: bool
 ) -> Any:
-    """scatter_reduce and index_reduce by sums and means; the other reductions have no callable."""
+    """scatter_reduce and index_reduce by sums and means."""
     floats = name_of(x.dtype) in ("float32", "float64")
-    if reduce not in ("sum", "mean") or not floats or not x.ndim or x.shape == ():
+    if reduce not in ("sum", "mean") or not floats:
         return NotImplemented
     work, ops = theirs("float64"), mindspore().ops
     ones = ops.ones(index.shape, work)
@@ -147,21 +159,59 @@ def scatter_folded(
     return cast(total, out[0][1])
 
 
-@adapter()
+def _folded_by(
+    function: Any, out: Any, x: Any, dim: int, index: Any, src: Any, include_self: bool, start: float
+) -> Any:
+    """A fold by a callable that takes whole places; what it begins with where the target does not count."""
+    if name_of(x.dtype) not in ("float32", "float64") or not in_range(index.asnumpy(), x.shape[dim]):
+        return NotImplemented
+    if np.isnan(x.asnumpy()).any() or np.isnan(src.asnumpy()).any():
+        return NotImplemented
+    places = np.indices(index.shape).reshape(index.ndim, -1)
+    places[dim] = index.asnumpy().reshape(-1)
+    base = x.asnumpy().astype(np.float64)
+    if not include_self:
+        base[tuple(places)] = start
+    values = cast(_cut(src, index.shape), theirs("float64")).reshape(-1)
+    folded = function(mindspore().Tensor.from_numpy(base), ints(places.T), values)
+    return cast(folded, out[0][1])
+
+
+def _fold(name: str, reduce: str, start: float) -> None:
+    """An adapter of _scatter_fold for one reduction."""
+
+    def run(
+        function: Any, out: Any, x: Any, dim: int, index: Any, src: Any, how: str, include_self: bool
+    ) -> Any:
+        if how != reduce:
+            return NotImplemented
+        return _folded_by(function, out, x, dim % x.ndim, index, src, include_self, start)
+
+    run.__name__ = name
+    adapter(lift=True)(run)
+
+
+for _name, _reduce, _start in (
+    ("folded_to_greatest", "amax", -math.inf),
+    ("folded_to_least", "amin", math.inf),
+    ("folded_to_product", "prod", 1.0),
+):
+    _fold(_name, _reduce, _start)
+
+
+@adapter(lift=True)
 def selected_rows(function: Any, out: Any, x: Any, dim: int, index: Any) -> Any:
     """index_select"""
-    if not x.ndim:
-        return NotImplemented
     if not in_range(index.asnumpy(), x.shape[dim % x.ndim]):
         return NotImplemented
     return function(x, index if index.ndim else index.reshape(1), dim % x.ndim)
 
 
-@adapter()
+@adapter(lift=True)
 def index_added(function: Any, out: Any, x: Any, dim: int, index: Any, source: Any, alpha: Any = 1) -> Any:
     """index_add along any dimension, by rows."""
     ops = mindspore().ops
-    if not x.ndim or name_of(x.dtype) == "bool":
+    if name_of(x.dtype) == "bool":
         return NotImplemented
     dim %= x.ndim
     if not in_range(index.asnumpy(), x.shape[dim]):
@@ -178,7 +228,7 @@ def index_added(function: Any, out: Any, x: Any, dim: int, index: Any, source: A
 @adapter(data=True)
 def places_of_true(function: Any, out: Any, x: Any) -> Any:
     """nonzero"""
-    return NotImplemented if not x.ndim else function(x)
+    return function(x) if x.ndim else NotImplemented
 
 
 @adapter(empty=True)
@@ -241,3 +291,21 @@ def triangle(function: Any, out: Any, x: Any, diagonal: int = 0) -> Any:
 def mirrored(function: Any, out: Any, x: Any, dims: tuple[int, ...]) -> Any:
     """flip"""
     return function(x, tuple(d % x.ndim for d in dims)) if x.ndim and dims else mindspore().ops.deepcopy(x)
+
+
+@adapter()
+def place_among_sorted(
+    function: Any, out: Any, line: Any, x: Any, sorter: Any, right: bool, out_int32: bool
+) -> Any:
+    """searchsorted, of a row for each of the input's, or of one for all."""
+    if name_of(line.dtype) != name_of(x.dtype) or not line.ndim:
+        return NotImplemented
+    lines, numbers = line.asnumpy(), x.asnumpy()
+    if np.isnan(lines).any() or np.isnan(numbers).any():
+        return NotImplemented
+    if sorter is not None:
+        lines = np.take_along_axis(lines, sorter.asnumpy(), -1)
+    work = np.int64 if lines.dtype.kind in "iub" else np.float64
+    rows = mindspore().Tensor.from_numpy(np.ascontiguousarray(lines, work))
+    values = mindspore().Tensor.from_numpy(np.ascontiguousarray(numbers.reshape(numbers.shape or 1), work))
+    return cast(function(rows, values, right=right), out[0][1]).reshape(out[0][0])

@@ -7,8 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from ms_adapter import _C
+
 from .._package import mindspore
+from ..backend import DEVICE
 from . import adapter
+from .reduce import filled
 from .values import HALVES, Value, cast, name_of, theirs, where
 
 
@@ -107,6 +111,7 @@ def nll_backward(
     g = -(double(grad) * Value(scale))
     if reduction == 1:
         g = g / double(total_weight)
+    g = Value(ops.reshape(g.t, place.shape))
     index = mindspore().Tensor.from_numpy(np.expand_dims(place, axis))
     blank = ops.zeros(tuple(size), theirs("float64"))
     return cast(function(blank, index, ops.expand_dims(g.t, axis), axis), dtype)
@@ -131,8 +136,6 @@ def batch_norm(
     cudnn: bool,
 ) -> Any:
     """batch_norm with its statistics; the running ones change in place."""
-    if training and not all(r is None or r.is_contiguous() for r in (running_mean, running_var)):
-        return NotImplemented  # the new statistics would not reach them
     v, dtype = double(x), out[0][1]
     dims = tuple(d for d in range(x.ndim) if d != 1)
     n = math.prod(x.shape[d] for d in dims)
@@ -159,8 +162,9 @@ def batch_norm(
 
 
 def store(target: Any, value: Any) -> None:
-    """Writes into the memory that a tensor here shares with MindSpore's."""
-    np.copyto(target.asnumpy(), cast(value, target.dtype).asnumpy())
+    """Writes into the memory that a tensor here shares with MindSpore's, whatever its strides."""
+    into, new = (_C.adopt_tensor(DEVICE, t) for t in (target, cast(value, target.dtype)))
+    into.copy_(new)
 
 
 @adapter()
@@ -181,7 +185,7 @@ def batch_norm_backward(
     return tuple(cast(p, dtype) for p, (_, dtype) in zip(parts, out))
 
 
-@adapter()
+@adapter(empty=True)
 def layer_norm(
     function: Any,
     out: Any,
@@ -193,6 +197,8 @@ def layer_norm(
     cudnn: bool = True,
 ) -> Any:
     """layer_norm with its mean and 1 / deviation."""
+    if 0 in x.shape:
+        return tuple(filled(o, 0) for o in out) if all(0 in o[0] for o in out) else NotImplemented
     v, dims = double(x), tuple(range(x.ndim - len(shape), x.ndim))
     mean = Value(function(v.t, dims, True))
     centred = v - mean
@@ -203,10 +209,12 @@ def layer_norm(
     return tuple(cast(p.t, out[0][1]) for p in (y, mean, rstd))
 
 
-@adapter()
+@adapter(empty=True)
 def layer_norm_backward(
     function: Any, out: Any, grad: Any, x: Any, weight: Any, mean: Any, rstd: Any, shape: tuple[int, ...]
 ) -> Any:
+    if 0 in x.shape:
+        return tuple(filled(o, 0) for o in out)
     g, v = double(grad), double(x)
     inner_dims = tuple(range(x.ndim - len(shape), x.ndim))
     outer_dims = tuple(range(x.ndim - len(shape)))

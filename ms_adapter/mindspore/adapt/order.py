@@ -1,4 +1,4 @@
-"""Sorting and what runs along a dimension. Where equal elements leave the order open the callables refuse."""
+"""Sorting and what runs along a dimension. Where equal elements leave the order open cpu has PyTorch's."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ def running(function: Any, out: Any, x: Any, dim: int, dtype: Any = None) -> Any
     return cast(function(x, dim), dtype) if x.ndim else cast(mindspore().ops.deepcopy(x), dtype)
 
 
-@adapter()
+@adapter(lift=True)
 def running_extreme(function: Any, out: Any, x: Any, dim: int) -> Any:
     """cummax and cummin: the last of equal places; NaN is left to cpu."""
-    if not x.ndim or name_of(x.dtype).startswith("complex") or has_nan(x):
+    if name_of(x.dtype).startswith("complex") or has_nan(x):
         return NotImplemented
     ops, dtype = mindspore().ops, out[0][1]
     work = work_of(x)
@@ -49,57 +49,65 @@ def has_nan(x: Any) -> bool:
     return name_of(x.dtype) in FLOATS and bool(np.isnan(cast(x, theirs("float32")).asnumpy()).any())
 
 
-def _sorted(function: Any, x: Any, dim: int, descending: bool) -> tuple[Any, Any] | None:
-    """(values, places) by MindSpore's sort; None where equals or NaN would leave the order to it."""
+def _sorted(function: Any, x: Any, dim: int, descending: bool) -> tuple[Any, Any, bool] | None:
+    """(values, places, whether some are equal) by MindSpore's sort; None where NaN leaves the order to it."""
     if has_nan(x) or name_of(x.dtype).startswith("complex"):
         return None
     values, places = function(
         cast(x, theirs("float64")) if name_of(x.dtype) in FLOATS else x, dim, descending
     )
     line = np.moveaxis(values.asnumpy(), dim, -1)
-    if (line[..., 1:] == line[..., :-1]).any():
-        return None
-    return cast(values, x.dtype), cast(places, theirs("int64"))
+    equals = bool((line[..., 1:] == line[..., :-1]).any())
+    return cast(values, x.dtype), cast(places, theirs("int64")), equals
 
 
-@adapter()
+@adapter(lift=True)
 def in_order(
     function: Any, out: Any, x: Any, stable: Any = None, dim: int = -1, descending: bool = False
 ) -> Any:
-    """sort"""
-    return (_sorted(function, x, dim, descending) if x.ndim else None) or NotImplemented
+    """sort; equals stay in their order, by a second sort of their places within each run of equals."""
+    found = _sorted(function, x, dim, descending)
+    if found is None:
+        return NotImplemented
+    values, places, equals = found
+    if not equals:
+        return values, places
+    ops, n = mindspore().ops, x.shape[dim]
+    line = np.moveaxis(values.asnumpy(), dim, -1)
+    runs = np.zeros(line.shape, np.int64)
+    runs[..., 1:] = np.cumsum(line[..., 1:] != line[..., :-1], -1)
+    first = mindspore().Tensor.from_numpy(np.ascontiguousarray(np.moveaxis(runs, -1, dim) * n))
+    keys, _ = function(ops.add(first, places), dim, False)
+    places = ops.sub(keys, first)
+    return ops.gather_d(x, dim % x.ndim, places), places
 
 
-@adapter()
+@adapter(lift=True)
 def greatest(
     function: Any, out: Any, x: Any, k: int, dim: int = -1, largest: bool = True, ordered: bool = True
 ) -> Any:
     """topk, from the whole order."""
-    found = _sorted(function, x, dim, largest) if x.ndim else None
-    if found is None:
+    found = _sorted(function, x, dim, largest)
+    if found is None or found[2]:  # which of equals come first is PyTorch's own affair
         return NotImplemented
     cut = tuple(slice(0, k) if d == dim % x.ndim else slice(None) for d in range(x.ndim))
-    return tuple(mindspore().ops.deepcopy(t[cut]) for t in found)
+    return tuple(mindspore().ops.deepcopy(t[cut]) for t in found[:2])
 
 
-@adapter()
+@adapter(lift=True)
 def at_rank(function: Any, out: Any, x: Any, k: int, dim: int = -1, keepdim: bool = False) -> Any:
     """kthvalue"""
-    found = _sorted(function, x, dim, False) if x.ndim else None
-    if found is None:
+    found = _sorted(function, x, dim, False)
+    if found is None or found[2]:
         return NotImplemented
     cut = tuple(slice(k - 1, k) if d == dim % x.ndim else slice(None) for d in range(x.ndim))
     return tuple(mindspore().ops.reshape(t[cut], shape) for t, (shape, _) in zip(found, out))
 
 
-@adapter()
+@adapter(lift=True)
 def log_of_running_sum(function: Any, out: Any, x: Any, dim: int) -> Any:
     """logcumsumexp, step by step from the greatest so far."""
-    if (
-        name_of(x.dtype) not in FLOATS
-        or not x.ndim
-        or not np.isfinite(cast(x, theirs("float64")).asnumpy()).all()
-    ):
+    if name_of(x.dtype) not in FLOATS or not np.isfinite(cast(x, theirs("float64")).asnumpy()).all():
         return NotImplemented
     v = Value(cast(x, theirs("float64")))
     top = Value(mindspore().ops.amax(v.t, dim, True))

@@ -7,9 +7,11 @@ from typing import Any
 
 from ms_adapter import _C
 
+from .._package import mindspore
 from ..backend import DEVICE, handle
 from . import adapter
 from .elementwise import promoted
+from .values import cast
 
 
 @adapter()
@@ -20,3 +22,9 @@ def dropped(function: Any, out: Any, x: Any, p: float) -> Any:
     like = _C.adopt_tensor(DEVICE, x)  # numbers are drawn in the order of the input's memory
     noise = handle(torch.empty_like(like, device="cpu").bernoulli_(1 - p).div_(1 - p))
     return promoted(function, out, x, noise), noise
+
+
+@adapter(data=True)
+def none_negative(function: Any, out: Any, x: Any) -> bool:
+    """Whether all are at least 0."""
+    return bool(function(mindspore().ops.greater_equal(x, cast(0, x.dtype))).asnumpy())

@@ -56,7 +56,7 @@ def whole(function: Any, out: Any, x: Any, dtype: Any = None) -> Any:
     return _reduced(function, out[0], x, None, empty, work_dtype(name_of(out[0][1])))
 
 
-@adapter(empty=True)
+@adapter(empty=True, lift=True)
 def product(function: Any, out: Any, x: Any, dim: Any = None, keepdim: Any = False, dtype: Any = None) -> Any:
     """prod along one dimension, or of all elements where no dimension is given."""
     axes = None if dim is None or not isinstance(dim, int) else dim
@@ -98,7 +98,7 @@ def truth(function: Any, out: Any, x: Any, dim: Axes = None, keepdim: bool = Fal
     return cast(ops.reshape(result, out[0][0]), dtype)
 
 
-@adapter()
+@adapter(lift=True)
 def extreme(function: Any, out: Any, x: Any, dim: Axes = None, keepdim: bool = False) -> Any:
     """amax, amin and max, min of all: NaN is the extreme where there is one."""
     ops, axes = mindspore().ops, axes_of(x, dim)
@@ -114,14 +114,14 @@ def extreme(function: Any, out: Any, x: Any, dim: Axes = None, keepdim: bool = F
     return cast(ops.reshape(result.t, shape), dtype)
 
 
-@adapter()
+@adapter(lift=True)
 def place_of_extreme(function: Any, out: Any, x: Any, dim: Any = None, keepdim: bool = False) -> Any:
     """argmax and argmin: the first of equals, the first NaN before all."""
     values, place = _extreme_and_place(function, x, axes_of(x, dim))
     return mindspore().ops.reshape(place, out[0][0])
 
 
-@adapter()
+@adapter(lift=True)
 def extreme_and_place(function: Any, out: Any, x: Any, dim: int, keepdim: bool = False) -> Any:
     """max and min along a dimension with their indices."""
     ops = mindspore().ops
@@ -180,7 +180,7 @@ def spread(function: Any, out: Any, x: Any, dim: Axes, correction: float, keepdi
     return parts[0] if len(out) == 1 else tuple(parts)
 
 
-@adapter(empty=True)
+@adapter(empty=True, lift=True)
 def norm(function: Any, out: Any, x: Any, ord: float, dim: Axes, keepdim: bool) -> Any:
     """_vector_norm"""
     ops, (shape, dtype) = mindspore().ops, out[0]

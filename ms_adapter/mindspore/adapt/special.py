@@ -174,8 +174,10 @@ def scalar_range(start: Any, step: Any, n: int, dtype: Any) -> Any:
 def evenly_spaced(function: Any, out: Any, start: Any, end: Any, steps: int, *factory: Any) -> Any:
     """linspace of floats, from the end that is nearer."""
     (shape, dtype) = out[0]
-    if "float" not in name_of(dtype) or steps < 2:
+    if "float" not in name_of(dtype) or steps < 1:
         return NotImplemented
+    if steps == 1:
+        return cast(start, dtype).reshape(1)
     step = (end - start) / (steps - 1)
     places = np.arange(steps, dtype=np.float64)
     front = Value(mindspore().Tensor.from_numpy(places)) * step + start
@@ -189,3 +191,13 @@ def stepped(function: Any, out: Any, start: Any, end: Any, step: Any = 1, *facto
     """arange"""
     (shape, dtype) = out[0]
     return scalar_range(start, step, shape[0], dtype)
+
+
+@adapter()
+def polygamma(function: Any, out: Any, x: Any, n: Any) -> Any:
+    """The derivatives of digamma, of one order for all elements."""
+    orders = n.asnumpy() if hasattr(n, "asnumpy") else np.array(n)
+    if not orders.size or orders.min() != orders.max() or not np.isfinite(x.asnumpy()).all():
+        return NotImplemented
+    order = mindspore().Tensor(int(orders.flat[0]), theirs("int64"))
+    return cast(function(order, cast(x, theirs("float64"))), out[0][1])
