@@ -15,8 +15,8 @@ namespace {
 constexpr int64_t kWorthUnlocking = 16 << 10;  // elements
 
 DType dtype_named(std::string_view name) {
-  for (int i = 0; i < kLoopDTypes; ++i)
-    if (dtype_infos[i].name == name && compare::loops().convert[i]) return static_cast<DType>(i);
+  for (int i = 0; i < compare::kDTypesRead; ++i)
+    if (dtype_infos[i].name == name) return static_cast<DType>(i);
   fail(ErrorKind::Value, "compare: nothing reads numbers of dtype ", std::string(name));
 }
 

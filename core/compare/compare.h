@@ -56,11 +56,18 @@ using BlockLoop = void (*)(const double* a, const double* b, int64_t n, int64_t 
                            const Tolerance& near, Figures& into);
 using UlpLoop = void (*)(const void* a, const void* b, int64_t n, Figures& into);
 using ConvertLoop = void (*)(const void* from, double* to, int64_t n);
+inline constexpr int kDTypesRead = static_cast<int>(DType::F8E8M0FNU) + 1;
 struct Loops {
   BlockLoop block;
-  UlpLoop ulp[kLoopDTypes];          // null for types without ULPs
-  ConvertLoop convert[kLoopDTypes];  // for complex types: n counts their parts
+  UlpLoop ulp[kDTypesRead];          // null for types without ULPs
+  ConvertLoop convert[kDTypesRead];  // for complex types: n counts their parts
 };
 const Loops& loops();
+const double* float8_values(DType t);  // of all 256 bytes
+
+// The loop that reads elements of a dtype; null for names of bytes that are no numbers.
+inline ConvertLoop reader_of(DType t) {
+  return static_cast<int>(t) < kDTypesRead ? loops().convert[static_cast<int>(t)] : nullptr;
+}
 
 }  // namespace msa::compare

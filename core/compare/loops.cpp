@@ -1,6 +1,7 @@
 // The inner loops of comparing, for each instruction set: conversion to double, figures, ULPs.
 #ifndef MSA_ISA
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -20,6 +21,34 @@ const Loops& loops() {
   static const Loops& chosen = cpu::base::compare_loops;
 #endif
   return chosen;
+}
+
+namespace {
+template <class T>
+const double* values_of_bytes() {
+  static const auto table = [] {
+    std::array<double, 256> made{};
+    for (int i = 0; i < 256; ++i)
+      made[static_cast<size_t>(i)] = static_cast<float>(std::bit_cast<T>(static_cast<uint8_t>(i)));
+    return made;
+  }();
+  return table.data();
+}
+}  // namespace
+
+const double* float8_values(DType t) {
+  switch (t) {
+    case DType::F8E4M3FN:
+      return values_of_bytes<f8_e4m3fn>();
+    case DType::F8E4M3FNUZ:
+      return values_of_bytes<f8_e4m3fnuz>();
+    case DType::F8E5M2:
+      return values_of_bytes<f8_e5m2>();
+    case DType::F8E5M2FNUZ:
+      return values_of_bytes<f8_e5m2fnuz>();
+    default:
+      return values_of_bytes<f8_e8m0fnu>();
+  }
 }
 }  // namespace msa::compare
 #else
@@ -189,17 +218,58 @@ void convert_bf16(const void* from, double* to, int64_t n) {
   }
 }
 
+template <DType kType>
+void convert_f8(const void* from, double* to, int64_t n) {
+  const auto* at = static_cast<const uint8_t*>(from);
+  const double* values = compare::float8_values(kType);
+  for (int64_t i = 0; i < n; ++i) to[i] = values[at[i]];
+}
+
 }  // namespace
 
 extern const compare::Loops compare_loops;
-const compare::Loops compare_loops = {
-    block,
-    {nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr,
-     ulps<int16_t, 0x7c00>, ulps<int16_t, 0x7f80>, ulps<int32_t, 0x7f800000>,
-     ulps<int64_t, 0x7ff0000000000000>, ulps<int32_t, 0x7f800000>,
-     ulps<int64_t, 0x7ff0000000000000>},
-    {convert_bool, convert<uint8_t>, convert<int8_t>, convert<uint16_t>, convert<int16_t>,
-     convert<uint32_t>, convert<int32_t>, convert<uint64_t>, convert<int64_t>, convert_f16,
-     convert_bf16, convert<float>, convert<double>, convert<float>, convert<double>}};
+const compare::Loops compare_loops = {block,
+                                      {nullptr,
+                                       nullptr,
+                                       nullptr,
+                                       nullptr,
+                                       nullptr,
+                                       nullptr,
+                                       nullptr,
+                                       nullptr,
+                                       nullptr,
+                                       ulps<int16_t, 0x7c00>,
+                                       ulps<int16_t, 0x7f80>,
+                                       ulps<int32_t, 0x7f800000>,
+                                       ulps<int64_t, 0x7ff0000000000000>,
+                                       ulps<int32_t, 0x7f800000>,
+                                       ulps<int64_t, 0x7ff0000000000000>,
+                                       ulps<int16_t, 0x7c00>,
+                                       ulps<int8_t, 0x7e>,
+                                       nullptr,
+                                       ulps<int8_t, 0x7c>,
+                                       nullptr,
+                                       nullptr},
+                                      {convert_bool,
+                                       convert<uint8_t>,
+                                       convert<int8_t>,
+                                       convert<uint16_t>,
+                                       convert<int16_t>,
+                                       convert<uint32_t>,
+                                       convert<int32_t>,
+                                       convert<uint64_t>,
+                                       convert<int64_t>,
+                                       convert_f16,
+                                       convert_bf16,
+                                       convert<float>,
+                                       convert<double>,
+                                       convert<float>,
+                                       convert<double>,
+                                       convert_f16,
+                                       convert_f8<DType::F8E4M3FN>,
+                                       convert_f8<DType::F8E4M3FNUZ>,
+                                       convert_f8<DType::F8E5M2>,
+                                       convert_f8<DType::F8E5M2FNUZ>,
+                                       convert_f8<DType::F8E8M0FNU>}};
 
 #endif

@@ -63,8 +63,8 @@ std::string number(double v) {
 
 // Layers see tensors of all devices and dtypes; only these have elements to look at.
 bool has_elements(const Tensor& t) {
-  return compare::loops().convert[static_cast<int>(t.dtype())] &&
-         t.device().kind == DeviceKind::Cpu && t.impl()->storage->data != nullptr;
+  return compare::reader_of(t.dtype()) && t.device().kind == DeviceKind::Cpu &&
+         t.impl()->storage->data != nullptr;
 }
 
 bool is_infinite_argument(const Value& v) {

@@ -72,7 +72,7 @@ Statistics statistics(const Tensor& given) {
   const int64_t parts_each = is_complex(t.dtype()) ? 2 : 1;
   const int64_t n = t.numel() * parts_each;
   const int64_t part_bytes = static_cast<int64_t>(t.item_bytes()) / parts_each;
-  const compare::ConvertLoop convert = compare::loops().convert[static_cast<int>(t.dtype())];
+  const compare::ConvertLoop convert = compare::reader_of(t.dtype());
   MSA_REQUIRE(convert, NotImplemented, "dump: no statistics of ", t,
               ": convert it to float32 first");
   const char* data = t.data<char>();

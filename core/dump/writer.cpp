@@ -22,11 +22,16 @@ std::string numpy_descr(DType t) {
   return std::string(bytes == 1 ? "|" : "<") + kind + std::to_string(bytes);
 }
 
+// The dtype that the elements are written as: NumPy has no bfloat16, float8 and complex32.
+DType numpys(DType t) {
+  if (t == DType::C32) return DType::C64;
+  return t == DType::BF16 || is_float8(t) ? DType::F32 : t;
+}
+
 // The file's bytes: header, padded to 64, and elements.
 std::string npy_of(const Tensor& given) {
   Tensor t = in_host(given);
-  if (t.dtype() == DType::BF16) t = cpu::contiguous(t, DType::F32);  // NumPy has no bfloat16
-  t = cpu::contiguous(t);
+  t = cpu::contiguous(t, numpys(t.dtype()));
   std::string shape;
   for (size_t i = 0; i < t.sizes().size(); ++i) shape += std::to_string(t.sizes()[i]) + ", ";
   if (t.sizes().size() > 1) shape.resize(shape.size() - 2);

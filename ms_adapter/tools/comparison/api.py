@@ -22,6 +22,7 @@ _DEFAULTS = {
     "float32": (1.3e-6, 1e-5),
     "complex64": (1.3e-6, 1e-5),
     "float16": (1e-3, 1e-5),
+    "complex32": (1e-3, 1e-5),
     "bfloat16": (1.6e-2, 1e-5),
 }
 
