@@ -138,13 +138,13 @@ def test_files_of_all_formats_meet(tmp_path):
 
 def test_safetensors(tmp_path):
     header = {"w": {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]},
-              "odd": {"dtype": "F8_E4M3", "shape": [1], "data_offsets": [8, 9]}}  # fmt: skip
+              "odd": {"dtype": "F4", "shape": [1], "data_offsets": [8, 9]}}  # fmt: skip
     text = json.dumps(header).encode()
     data = struct.pack("<Q", len(text)) + text + struct.pack("<2f", 1, 2) + b"\0"
     (tmp_path / "m.safetensors").write_bytes(data)
     rows = {row.name: row for row in compare(tmp_path / "m.safetensors", {"w": np.array([1, 2], "f4")}).rows}
     assert rows["w"].status == "same"
-    assert "F8_E4M3" in rows["odd"].error
+    assert "F4" in rows["odd"].error
 
 
 def test_odd_npy_files(tmp_path):
@@ -219,6 +219,54 @@ def test_a_damaged_member_of_an_npz(tmp_path):
     (tmp_path / "x.npz").write_bytes(data)
     entries = {entry.name: entry.error for entry in read_path(tmp_path / "x.npz")}
     assert entries["a"] and entries["b"] is None
+
+
+def test_names_of_mindspores_dumps(tmp_path):
+    """As MindSpore 2.10 wrote them: with the dtype at the end, and tables of its order of execution."""
+    for side, time, value in (("a", 1796105080637733, 1.0), ("b", 1796105081131377, 1.5)):
+        folder = tmp_path / side / "rank_0" / "Net" / "0" / "0"
+        folder.mkdir(parents=True)
+        for i, name in enumerate(
+            ("MatMul.Default_fc-Dense_MatMul-op0.0.0.{}.input.0.DefaultFormat.Float32",
+             "MatMul.Default_fc-Dense_MatMul-op0.0.0.{}.output.0.DefaultFormat.Float32",
+             "Parameter.fc_weight.0.0.{}.output.0.DefaultFormat.Float32")
+        ):  # fmt: skip
+            np.save(folder / (name.format(time + i) + ".npy"), np.full(3, value if i else 1.0, np.float32))
+        order = tmp_path / side / "rank_0" / "execution_order"
+        order.mkdir()
+        (order / "ms_execution_order_graph_0.csv").write_text("NodeExecutionOrder-FullNameWithScope\nx\n")
+        (order / "ms_global_execution_order_graph_0.csv").write_text("0\n")
+    report = compare(tmp_path / "a", tmp_path / "b")
+    status = {row.name.rpartition("/")[2]: row.status for row in report.rows}
+    assert status == {
+        "MatMul.Default_fc-Dense_MatMul-op0.input.0": "same",
+        "MatMul.Default_fc-Dense_MatMul-op0.output.0": "differs",
+        "Parameter.fc_weight.output.0": "differs",
+    }
+
+
+@pytest.mark.parametrize(
+    "dtype, ulp",
+    [("complex32", True), ("float8_e4m3fn", True), ("float8_e5m2", True), ("float8_e8m0fnu", False)],
+)
+def test_dtypes_that_numpy_lacks(dtype, ulp, tmp_path):
+    import ms_adapter.pytorch as torch
+
+    a = torch.tensor([1.0, 2.0, 4.0, 0.5])
+    b = torch.tensor([1.0, 2.0, 8.0, float("nan")])
+    if dtype == "complex32":
+        a, b = torch.complex(a, a), torch.complex(b, b)
+    a, b = a.to(getattr(torch, dtype)), b.to(getattr(torch, dtype))
+    torch.save({"w": a}, tmp_path / "a.pt")
+    torch.save({"w": b}, tmp_path / "b.pt")
+    for sides in ((a, b), (tmp_path / "a.pt", tmp_path / "b.pt")):
+        (row,) = compare(*sides).rows
+        assert (row.status, row.max_abs, row.nan_a) == ("differs", 4.0, 0) and row.nan_b >= 1
+        assert (row.max_ulp is not None) == ulp
+    assert compare(a, a).same
+    if dtype != "complex32":
+        (row,) = compare(a, a.float()).rows
+        assert row.status == "same"
 
 
 def test_dump_folders(tmp_path):

@@ -70,6 +70,26 @@ def test_statistics_are_numpys(dtype):
     assert found["l2"] == pytest.approx(np.linalg.norm(values.ravel()), rel=1e-12)
 
 
+@pytest.mark.parametrize("dtype", ["complex32", "float8_e4m3fn", "float8_e5m2", "float8_e8m0fnu"])
+def test_dtypes_that_numpy_lacks(dtype, tmp_path):
+    values = torch.tensor([1.0, -2.0, 0.5, 4.0, 0.25, 8.0])
+    if dtype == "float8_e8m0fnu":
+        values = values.abs()
+    x = torch.complex(values, -values).to(torch.complex32) if dtype == "complex32" else values
+    x = x.to(getattr(torch, dtype))
+    wide = x.to(torch.complex64) if dtype == "complex32" else x.float()
+    parts = torch.view_as_real(wide) if dtype == "complex32" else wide
+    found = _C.dump.statistics(x)
+    assert (found["minimum"], found["maximum"]) == (parts.min().item(), parts.max().item())
+    assert found["count"] == parts.numel() and found["l2"] == pytest.approx(parts.norm().item())
+    with dump(path=str(tmp_path), level="operator", what="tensor", tensors="outputs"):
+        x.clone()
+    folder = tmp_path / "rank_0" / "main" / "0" / "0"
+    (name,) = [name for name in os.listdir(folder) if name.endswith(".npy")]
+    assert np.array_equal(np.load(folder / name), wide.numpy())
+    assert {row["Data Type"] for row in rows(tmp_path)} == {dtype}
+
+
 def test_statistics_of_odd_values():
     found = _C.dump.statistics(
         torch.tensor([1.0, float("nan"), float("inf"), -float("inf"), float("inf"), -2.0])
@@ -111,10 +131,10 @@ def test_names_and_steps(tmp_path):
     assert {row["Op Name"] for row in rows(tmp_path, 3)} == {"Net_second-linear-op0"}
 
 
-def test_graph(tmp_path):
-    with dump(path=str(tmp_path), level="operator", graph=True), torch.no_grad():
+def test_lines(tmp_path):
+    with dump(path=str(tmp_path), level="operator", lines=True), torch.no_grad():
         Net()(torch.ones(3, 4))
-    text = (tmp_path / "rank_0" / "main" / "0" / "0" / "graph.jsonl").read_text()
+    text = (tmp_path / "rank_0" / "main" / "0" / "0" / "operators.jsonl").read_text()
     nodes = [json.loads(line) for line in text.splitlines()]
     by_operator = {node["operator"]: node for node in nodes}
     relu = by_operator["relu"]
@@ -123,11 +143,34 @@ def test_graph(tmp_path):
     assert relu["outputs"] == [{"dtype": "float32", "shape": [3, 8]}]
 
 
+def test_captured_graph(tmp_path):
+    class Odd(torch.nn.Module):
+        def forward(self, x):
+            return x * 2 if x.sum() > 0 else x
+
+    with dump(path=str(tmp_path / "out"), graph=str(tmp_path / "graph.json")):
+        x = torch.ones(3, 4)
+        torch.manual_seed(0)
+        y = Net()(x)
+        assert (Odd()(x) == 2).all()
+    torch.manual_seed(0)
+    assert torch.equal(Net()(x), y)  # the capture is the call itself
+    graphs = json.loads((tmp_path / "graph.json").read_text())
+    assert [node["operator"] for node in graphs["Net"]["nodes"]] == ["addmm", "relu", "addmm"] or [
+        node["operator"] for node in graphs["Net"]["nodes"]
+    ] == ["linear", "relu", "linear"]
+    shapes = {value["id"]: value["shape"] for value in graphs["Net"]["values"]}
+    assert [shapes[i] for i in graphs["Net"]["outputs"]] == [[3, 2]]
+    assert "elements" in graphs["Odd"]["refused"] or "bool" in graphs["Odd"]["refused"]
+    assert rows(tmp_path / "out")
+
+
 def test_training_is_the_same(tmp_path):
     plain = train(4)
     with dump(
-        path=str(tmp_path), level="operator", what="tensor", tensors="inputs,outputs,gradients", watch="nan"
-    ):
+        path=str(tmp_path), level="operator", what="tensor", tensors="inputs,outputs,gradients", watch="nan",
+        graph=str(tmp_path / "graph.json"),
+    ):  # fmt: skip
         assert train(4) == plain
     assert train(4) == plain
 
@@ -155,8 +198,8 @@ def test_settings(tmp_path):
     (tmp_path / "d.json").write_text('{"watch": "nan"}')
     assert read_settings(str(tmp_path / "d.toml")).kinds == {"inputs"}
     assert read_settings(str(tmp_path / "d.json")).watch == "nan"
-    line = read_settings("path=out,steps=0-2,5,level=operator,graph=1")
-    assert (line.path, line.steps, line.level, line.graph) == ("out", "0-2,5", "operator", True)
+    line = read_settings("path=out,steps=0-2,5,level=operator,lines=1")
+    assert (line.path, line.steps, line.level, line.lines) == ("out", "0-2,5", "operator", True)
     for bad in ("level=layer", "steps=x", "colour=red", "tensors=weights", "background_mib=-1", "none.toml"):
         with pytest.raises(ToolError):
             read_settings(bad)

@@ -5,7 +5,9 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <utility>
 
+#include "core/capture/watcher.h"
 #include "core/compare/compare.h"
 
 namespace msa::dump {
@@ -66,6 +68,18 @@ bool has_elements(const Tensor& t) {
   return compare::reader_of(t.dtype()) && t.device().kind == DeviceKind::Cpu &&
          t.impl()->storage->data != nullptr;
 }
+
+// A recording of a graph ends where elements are read; what is dumped decides nothing.
+class Unwatched {
+ public:
+  Unwatched() : before_(std::exchange(capture::watcher, nullptr)) {}
+  ~Unwatched() { capture::watcher = before_; }
+  Unwatched(const Unwatched&) = delete;
+  Unwatched& operator=(const Unwatched&) = delete;
+
+ private:
+  capture::Watcher* before_;
+};
 
 bool is_infinite_argument(const Value& v) {
   return v.tag() == Value::Tag::Float && std::isinf(v.real());
@@ -131,6 +145,7 @@ void Recorder::values(const LayerCall& call, const std::string& name, const std:
 void Recorder::tensor(const std::string& type, const std::string& name, const std::string& side,
                       int slot, const Tensor& t) {
   if (folder_.empty() || !t.defined() || !has_elements(t)) return;
+  const Unwatched unwatched;
   const std::string table = folder_ + "/statistic.csv";
   if (n_calls_ == 0) writer_.append(table, kHeader);
   const int task = n_calls_++;
@@ -169,7 +184,7 @@ void Recorder::note_call(const std::string& type, const std::string& name,
     kept_.push_back(t);
   }
   if (outputs.empty()) kept_.emplace_back();
-  writer_.append(folder_ + "/graph.jsonl",
+  writer_.append(folder_ + "/operators.jsonl",
                  cat("{\"node\": ", node, ", \"operator\": \"", type, "\", \"name\": \"", name,
                      "\", \"module\": \"", module_, "\", \"inputs\": ", takes,
                      ", \"outputs\": ", listed(outputs, true), "}\n"));
@@ -179,6 +194,7 @@ void Recorder::note_call(const std::string& type, const std::string& name,
 // not.
 void Recorder::watch(const LayerCall& call, const std::vector<Tensor>& inputs,
                      const std::vector<Tensor>& outputs) {
+  const Unwatched unwatched;
   for (const Tensor& t : outputs) {
     if (!has_elements(t) || !is_inexact(t.dtype())) continue;
     const Statistics s = statistics(t);

@@ -11,6 +11,7 @@ EXAMPLES = """\
   ms-adapter dump train.py                                   # statistics of all modules
   ms-adapter dump --level operator --what tensor --steps 0-2 train.py
   ms-adapter dump --names 'encoder\\.' --watch nan train.py   # stop at the first NaN
+  ms-adapter dump --graph graph.json train.py                # the captured graph of the model, too
   ms-adapter run --dump dump.toml train.py                   # the same from a file
   ms-adapter compare dump_a dump_b                           # two dumps"""
 
@@ -35,13 +36,16 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         default="",
         help="stop at the first one, and say where it came from",
     )
-    add("--graph", action="store_true", help="write graph.jsonl, a line for each operator")
+    add("--lines", action="store_true", help="write operators.jsonl, a line for each operator")
+    add("--graph", default="", metavar="FILE", help="write the captured graph of each module called, as JSON")
     add("--background-mib", type=int, default=default.background_mib, help="0: write at once")
     add("script", metavar="SCRIPT")
     add("args", nargs=argparse.REMAINDER, metavar="ARGS", help="the script's own arguments")
 
 
 def _run(arguments: argparse.Namespace, screen: Screen) -> int:
+    from dataclasses import fields
+
     from ms_adapter import run, torch_alias
 
     from .config import Settings, read_settings
@@ -50,8 +54,8 @@ def _run(arguments: argparse.Namespace, screen: Screen) -> int:
     if arguments.config:
         settings = read_settings(arguments.config)
     else:
-        names = ("path", "level", "what", "tensors", "names", "steps", "watch", "graph", "background_mib")
-        settings = Settings(**{name: getattr(arguments, name) for name in names})
+        known = (item.name for item in fields(Settings) if item.name != "name")
+        settings = Settings(**{name: getattr(arguments, name) for name in known})
     torch_alias.install()
     screen.result["path"] = settings.path
     code = run.main([arguments.script, *arguments.args], around=dump(settings))

@@ -29,7 +29,8 @@ class Settings:
     names: str = ""  # a regular expression for "module/operator"
     steps: str = ""
     watch: str = ""  # stop at the first "nan", or at the first "inf" too
-    graph: bool = False  # graph.jsonl: each operator with where its inputs come from
+    lines: bool = False  # operators.jsonl: each operator with where its inputs come from
+    graph: str = ""  # a JSON file: captured graphs of what the script calls
     background_mib: int = 256  # of tensors that may wait for the disk; 0: written at once
     name: str = "main"  # of the run, in the folders
 

@@ -12,6 +12,7 @@ from ms_adapter.tools.verification.child.names import ModuleNames
 from ms_adapter.tools.verification.child.render import tensors_in
 
 from .config import Settings, read_settings
+from .graphs import GraphFile
 
 _WATCH = {"": 0, "nan": 1, "inf": 2}
 
@@ -22,7 +23,7 @@ def dump(settings: str | dict[str, Any] | Settings | None = None, **named: Any) 
     Args:
         settings: a TOML or JSON file, one line ``path=out,level=operator``, a dictionary, or none.
         named: the settings by name: ``path``, ``level``, ``what``, ``tensors``, ``names``, ``steps``,
-            ``watch``, ``graph``, ``background_mib``, ``name`` (docs/dump.md).
+            ``watch``, ``lines``, ``graph``, ``background_mib``, ``name`` (docs/dump.md).
 
     Raises:
         ToolError: a setting makes no sense.
@@ -48,6 +49,7 @@ class Dump:
         self._depth = 0
         self._step = 0
         self._on = False
+        self._graphs = GraphFile(settings.graph) if settings.graph else None
         self._undo: list[Callable[[], None]] = []
 
     def __enter__(self) -> Dump:
@@ -58,7 +60,7 @@ class Dump:
             settings.what == "tensor",
             "inputs" in kinds,
             "outputs" in kinds,
-            settings.graph,
+            settings.lines,
             _WATCH[settings.watch],
             settings.names,
             settings.background_mib << 20,
@@ -122,7 +124,10 @@ class Dump:
         before = _C.dump.set_module(path)
         self._depth += 1
         try:
-            result = call(module, *args, **kwargs)
+            if self._graphs is not None and self._depth == 1:
+                result = self._graphs.call(path, call, module, args, kwargs)
+            else:
+                result = call(module, *args, **kwargs)
         finally:
             self._depth -= 1
             _C.dump.set_module(before)

@@ -10,6 +10,7 @@ from .entry import BadFile, Entry, from_array
 
 # Type.Name.task.stream.time.input|output.slot.format.dtype, the dtype in MindSpore's from 2.5 on
 _DUMPED = re.compile(r"^(?P<op>.+)\.\d+\.\d+\.\d+\.(?P<side>input|output|grad)\.(?P<slot>\d+)(\.\w+){0,2}$")
+TABLE = "statistic.csv"
 _STATISTICS = ("Max Value", "Min Value", "Avg Value", "L2Norm Value", "NaN Count", "Negative Inf Count",
                "Positive Inf Count", "Zero Count")  # fmt: skip
 

@@ -82,7 +82,9 @@ def _files_under(folder: str, unreadable: list[OSError]) -> Iterable[str]:
     for where, folders, names in os.walk(folder, onerror=unreadable.append):
         folders.sort()
         for name in sorted(names):
-            if os.path.splitext(name)[1].lower() in READERS:
+            suffix = os.path.splitext(name)[1].lower()
+            # Other tables (MindSpore's orders of execution, the user's results) are no tensors.
+            if suffix in READERS and (suffix != ".csv" or name == dump_folder.TABLE):
                 yield os.path.join(where, name)
 
 
