@@ -185,3 +185,16 @@ def test_signatures_read_as_written() -> None:
     for written in ("(input, dim=None, *, dtype=None)", "(*tensors, indexing='ij')", "(a, **kwargs)"):
         assert text(signature(written)) == written
     assert parsed("(not a signature") is None
+
+
+@pytest.mark.parametrize(
+    "documented, meant",
+    [
+        ("(*size, *, dtype=None)", "(*size, dtype=None)"),
+        ("(start=0, end, step=1, *, out=None)", "(start, end, step=1, *, out=None)"),
+        ("(low=0, high, size, \\*, out=None)", "(low, high, size, *, out=None)"),
+        ("(input, dim [, keepdim])", "(input, dim, keepdim)"),
+    ],
+)
+def test_signatures_of_docstrings_that_are_no_python(documented: str, meant: str) -> None:
+    assert text(signature(documented)) == meant

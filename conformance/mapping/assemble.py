@@ -96,9 +96,9 @@ def overloads(found: Any, path: str) -> list[str]:
     """The signatures as text."""
     if not callable(found):
         return []
-    method = ".Tensor." in path or path.startswith(("torch.nn.Module.", "torch.optim.Optimizer."))
+    method = path.rpartition(".")[0].rpartition(".")[2][:1].isupper()
     try:
-        return [signatures.text(s) for s in signatures.of(found, method or ".Cell." in path)][:OVERLOADS]
+        return [signatures.text(s) for s in signatures.of(found, method)][:OVERLOADS]
     except ValueError:
         return []
 

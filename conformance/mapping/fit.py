@@ -66,13 +66,15 @@ def _one(wanted: Signature, offered: Signature, known: dict[str, str]) -> tuple[
         at = places[place] if p.kind == POSITIONAL and place < len(places) else None
         if other is None and at is not None and not _taken(at.name, wanted, known) and _alike(p, at):
             other = at
-        elif other is None:
+        if other is None:
             if not anything:
                 found.append(Difference("missing", f"`{p.name}` is missing"))
             continue
+        if other.kind in (STAR, STARS):
+            continue
         if p.name != other.name:
             found.append(Difference("names", f"`{p.name}` is called `{other.name}`"))
-        if p.kind == POSITIONAL and other.kind != STAR and at is not other:
+        if p.kind == POSITIONAL and at is not other:
             found.append(Difference("order", _moved(p, other, places)))
         used.add(other.name)
         found += _defaults(p, other)
@@ -119,7 +121,8 @@ def same_value(a: str, b: str) -> bool:
     try:
         x, y = (_plain(ast.literal_eval(text)) for text in (a, b))
     except (ValueError, SyntaxError):
-        return a.rpartition(".")[2].lower() == b.rpartition(".")[2].lower()
+        last = [text.rpartition(".")[2].strip("'").lower() for text in (a, b)]
+        return last[0] == last[1]
     return x == y and (isinstance(x, bool) == isinstance(y, bool))
 
 

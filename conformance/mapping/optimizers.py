@@ -12,20 +12,20 @@ from ..compare import NEAR, Comparer, Record
 from ..face import locate
 from .names import details
 
-STEPS = 5
-# Schedulers: the constructor's arguments beside the optimizer.
-SCHEDULES: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
-    "ConstantLR": ((), {"factor": 0.5, "total_iters": 3}),
-    "CosineAnnealingLR": ((4,), {}),
-    "CosineAnnealingWarmRestarts": ((3,), {}),
-    "CyclicLR": ((0.01, 0.1), {"step_size_up": 2, "cycle_momentum": False}),
-    "ExponentialLR": ((0.9,), {}),
-    "LambdaLR": ((lambda epoch: 0.5**epoch,), {}),
-    "LinearLR": ((), {"total_iters": 3}),
-    "MultiStepLR": (([2, 4],), {}),
-    "MultiplicativeLR": ((lambda epoch: 0.9,), {}),
-    "PolynomialLR": ((), {"total_iters": 4, "power": 2.0}),
-    "StepLR": ((2,), {}),
+STEPS = 7
+# Schedulers: the constructor's arguments beside the optimizer, case by case.
+SCHEDULES: dict[str, list[tuple[tuple[Any, ...], dict[str, Any]]]] = {
+    "ConstantLR": [((), {}), ((), {"factor": 0.5, "total_iters": 3})],
+    "CosineAnnealingLR": [((4,), {}), ((3,), {"eta_min": 0.01})],
+    "CosineAnnealingWarmRestarts": [((3,), {}), ((2, 2), {"eta_min": 0.01})],
+    "CyclicLR": [((0.01, 0.1), {"step_size_up": 2, "mode": "exp_range", "gamma": 0.9})],
+    "ExponentialLR": [((0.9,), {})],
+    "LambdaLR": [((lambda epoch: 0.5**epoch,), {})],
+    "LinearLR": [((), {}), ((), {"start_factor": 0.5, "end_factor": 0.9, "total_iters": 3})],
+    "MultiStepLR": [(([2, 4],), {}), (([1, 1, 3], 0.5), {})],
+    "MultiplicativeLR": [((lambda epoch: 0.9,), {})],
+    "PolynomialLR": [((), {}), ((), {"total_iters": 4, "power": 2.0})],
+    "StepLR": [((2,), {}), ((3, 0.5), {})],
 }
 
 
@@ -46,13 +46,13 @@ def run(path: str, target: str, face: Any, outcomes: dict[str, Any], rec: Record
     from .run import verdict_of
 
     outcome: dict[str, Any] = outcomes.setdefault("float32", {})
-    for label, kwargs in _settings(path):
+    for label, args, kwargs in _settings(path):
         try:
-            want = _steps(path, kwargs)
+            want = _steps(path, args, kwargs)
         except Exception:
             continue
         try:
-            got = _their_steps(path, target, kwargs, face)
+            got = _their_steps(path, target, args, kwargs, face)
             kind, text = _compared(Comparer(face), want, got)
         except Exception as err:
             kind, text = verdict_of(err)
@@ -62,15 +62,20 @@ def run(path: str, target: str, face: Any, outcomes: dict[str, Any], rec: Record
         rec.partial()
 
 
-def _settings(path: str) -> list[tuple[str, dict[str, Any]]]:
+def _settings(path: str) -> list[tuple[str, tuple[Any, ...], dict[str, Any]]]:
+    """(as text, the arguments beside parameters or optimizer, keyword arguments)."""
     if path.startswith("torch.optim.lr_scheduler."):
-        args, kwargs = case(path)
-        return [(", ".join([*map(repr, args), *(f"{k}={v}" for k, v in kwargs.items())]), kwargs)]
+        return [(_label(args, kwargs), args, kwargs) for args, kwargs in case(path)]
     place = ("foreach", "fused", "capturable", "differentiable", "maximize")
     cases = [c.kwargs for c in case(path).optim_inputs_func(device="cpu")]
     kept = [{k: v for k, v in kwargs.items() if k not in place} for kwargs in cases]
     unique = {repr(sorted(kwargs.items())): kwargs for kwargs in kept if not _has_tensors(kwargs)}
-    return [(", ".join(f"{k}={v}" for k, v in kwargs.items()), kwargs) for kwargs in unique.values()]
+    return [(_label((), kwargs), (), kwargs) for kwargs in unique.values()]
+
+
+def _label(args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+    given = [getattr(a, "__name__", repr(a)) for a in args]
+    return ", ".join([*given, *(f"{k}={v}" for k, v in kwargs.items())])
 
 
 def _has_tensors(kwargs: dict[str, Any]) -> bool:
@@ -90,15 +95,13 @@ def _problem() -> tuple[list[torch.Tensor], list[list[torch.Tensor]]]:
     return [draw(4, 3), draw(3)], [[draw(4, 3), draw(3)] for _ in range(STEPS)]
 
 
-def _steps(path: str, kwargs: dict[str, Any]) -> list[Any]:
+def _steps(path: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
     start, gradients = _problem()
     params = [torch.nn.Parameter(p.clone()) for p in start]
     trail: list[Any] = []
     if path.startswith("torch.optim.lr_scheduler."):
         optimizer = torch.optim.SGD(params, lr=0.1)
-        schedule = getattr(torch.optim.lr_scheduler, path.rpartition(".")[2])(
-            optimizer, *case(path)[0], **kwargs
-        )
+        schedule = getattr(torch.optim.lr_scheduler, path.rpartition(".")[2])(optimizer, *args, **kwargs)
         for _ in gradients:
             optimizer.step()
             schedule.step()
@@ -113,7 +116,9 @@ def _steps(path: str, kwargs: dict[str, Any]) -> list[Any]:
     return trail
 
 
-def _their_steps(path: str, target: str, kwargs: dict[str, Any], face: Any) -> list[Any]:
+def _their_steps(
+    path: str, target: str, args: tuple[Any, ...], kwargs: dict[str, Any], face: Any
+) -> list[Any]:
     import mindspore
 
     theirs = face.resolve(target)
@@ -124,7 +129,7 @@ def _their_steps(path: str, target: str, kwargs: dict[str, Any], face: Any) -> l
         from mindspore.experimental import optim
 
         optimizer = optim.SGD(params, lr=0.1)
-        schedule = theirs(optimizer, *case(path)[0], **kwargs)
+        schedule = theirs(optimizer, *args, **kwargs)
         for grads in gradients:
             optimizer(tuple(face.tensor(g) for g in grads))
             schedule.step()

@@ -54,31 +54,49 @@ def of(found: Any, method: bool = False) -> list[Signature]:
         plain = plain[1:]
     if len(documented) > 1 or plain is None or _says_nothing(plain):
         schemas = from_schemas(found, method)
-        documented = [_corrected(s, schemas) for s in documented]
-        return documented or schemas or ([plain] if plain is not None else [])
+        if not all(_fits(s, schemas) for s in documented):
+            documented = []
+        return (
+            [_corrected(s, schemas, len(documented) > 1) for s in documented]
+            or schemas
+            or ([plain] if plain is not None else [])
+        )
     return [plain]
 
 
-def _corrected(signature: Signature, schemas: list[Signature]) -> Signature:
+def _fits(documented: Signature, schemas: list[Signature]) -> bool:
+    """Whether a schema has all parameters that a docstring gives, and asks for no others."""
+    names = {p.name for p in documented if p.name != "out"}
+    asked = [{p.name for p in s if p.default == REQUIRED} for s in schemas]
+    starred = any(p.kind == STAR for p in documented)
+    return (
+        not schemas
+        or starred
+        or any(names <= {p.name for p in s} and (names or not need) for s, need in zip(schemas, asked))
+    )
+
+
+def _corrected(signature: Signature, schemas: list[Signature], one_of_many: bool) -> Signature:
     """A documented signature with the defaults of the schema that has all its parameters: a docstring
-    may give one where there is none, or None for another."""
+    may give None for another, or one where there is none (or stand for several overloads at once)."""
     names = {p.name for p in signature if p.name != "out"}
     fitting = [{p.name: p.default for p in s} for s in schemas if names <= {p.name for p in s}]
     if not fitting:
         return signature
     return tuple(
-        replace(p, default=_default(p, [s.get(p.name, p.default) for s in fitting])) for p in signature
+        replace(p, default=_default(p, [s.get(p.name, p.default) for s in fitting], one_of_many))
+        for p in signature
     )
 
 
-def _default(p: Parameter, declared: list[str]) -> str:
-    if p.default == REQUIRED or all(d == REQUIRED for d in declared):
-        return REQUIRED if p.kind in (POSITIONAL, KEYWORD) else p.default
+def _default(p: Parameter, declared: list[str], one_of_many: bool) -> str:
+    if p.default == REQUIRED or (one_of_many and all(d == REQUIRED for d in declared)):
+        return REQUIRED
     return next((d for d in declared if d != REQUIRED), "None") if p.default == "None" else p.default
 
 
 def _says_nothing(signature: Signature) -> bool:
-    return any(p.kind in (STAR, STARS) for p in signature)
+    return bool(signature) and all(p.kind in (STAR, STARS) for p in signature)
 
 
 def from_python(found: Any) -> Signature | None:
@@ -131,17 +149,17 @@ def from_document(found: Any, method: bool) -> list[Signature]:
 
 def parsed(written: str) -> Signature | None:
     """The signature of `(input, dim=None, *, out=None)`; None where it is not one."""
-    source = (
-        re.sub(r"\b(\w+)\.\.\.", r"*\1", written.replace("[", "").replace("]", ""))
-        if "[," in written
-        else written
-    )
-    source = re.sub(r"(?<!\*)\*(\w+) *=", r"\1=", source)
-    try:
-        arguments = ast.parse(f"def f{source}: pass").body[0].args  # type: ignore[attr-defined]
-    except SyntaxError:
-        return None
-    return _of_tree(arguments)
+    source = re.sub(r"\b(\w+)\.\.\.", r"*\1", written.replace("\\*", "*"))
+    if "[," in source:  # optional parameters in brackets
+        source = source.replace("[", "").replace("]", "")
+    if re.search(r"\*\w+, \*,", source):  # keyword-only ones follow a starred one without saying so
+        source = source.replace(", *,", ",")
+    for _ in range(written.count("=") + 1):
+        try:
+            return _of_tree(ast.parse(f"def f{source}: pass").body[0].args)  # type: ignore[attr-defined]
+        except SyntaxError:  # `(start=0, end)`: what stands before a required one is required
+            source = re.sub(r"=[^,()]*(, \w+ *[,)])", r"\1", source, count=1)
+    return None
 
 
 def _of_tree(arguments: ast.arguments) -> Signature:

@@ -10,11 +10,11 @@ from .table import DIFFERS, IDENTICAL, MISSING, UNMEASURED, VERDICTS, Record, da
 HEAD = """# PyTorch's names and MindSpore's
 
 What `ms-adapter map` knows, written by `ms-adapter map --page docs/api-mapping.md`: PyTorch {pytorch} against
-MindSpore {mindspore}, measured on MindSpore's {target} target on {date}. [map.md](map.md) says how it was measured
-and what the words mean.
+MindSpore {mindspore}, measured on MindSpore's {target} target on {date}. [map.md](map.md) says how it was
+measured and what the words mean.
 
-- **identical**: the same parameters in the same order with the same defaults, and the same results on PyTorch's
-  own samples.
+- **identical**: the same parameters in the same order with the same defaults, and the same results on
+  PyTorch's own samples.
 - **differs in ...**: what is said beside it.
 - **unmeasured**: the signatures fit as far as is known, but nothing could be run.
 - **missing**: MindSpore has no public name for it that this table knows.
