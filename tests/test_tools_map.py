@@ -161,6 +161,13 @@ def test_fit_takes_the_overload_that_suits_best() -> None:
     assert fit.fit(wanted, offered) == ([], [])
 
 
+def test_one_overload_may_take_the_calls_without_what_another_asks_for() -> None:
+    wanted = [signature("(dim=None, keepdim=False, *, dtype=None)")]
+    offered = [signature("(*, dtype=None)"), signature("(dim, keepdim=False, *, dtype=None)")]
+    assert fit.fit(wanted, offered) == ([], [])
+    assert [d.kind for d in fit.fit(wanted, offered[1:])[0]] == ["defaults"]
+
+
 def test_parameters_of_place_are_told_apart() -> None:
     found = fit.fit([signature("(input, *, out=None, device=None)")], [signature("(input)")])
     assert found == ([], ["out", "device"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from typing import NamedTuple
 
 from .signatures import KEYWORD, POSITIONAL, REQUIRED, STAR, STARS, Parameter, Signature
@@ -45,12 +46,31 @@ def fit(
     differences: dict[Difference, None] = {}
     lacking: dict[str, None] = {}
     for signature in wanted:
-        found, without = min(
-            (_one(signature, other, known or {}) for other in offered), key=lambda r: len(r[0])
+        found, without = _best(signature, offered, known or {})
+        differences.update(
+            dict.fromkeys(d for d in found if not _covered(d, signature, offered, known or {}))
         )
-        differences.update(dict.fromkeys(found))
         lacking.update(dict.fromkeys(without))
     return list(differences), list(lacking)
+
+
+def _best(
+    wanted: Signature, offered: list[Signature], known: dict[str, str]
+) -> tuple[list[Difference], list[str]]:
+    return min((_one(wanted, other, known) for other in offered), key=lambda r: len(r[0]))
+
+
+def _covered(
+    difference: Difference, wanted: Signature, offered: list[Signature], known: dict[str, str]
+) -> bool:
+    """Whether another overload takes the calls without a parameter that this one asks for."""
+    asked = re.match(r"`(\w+)` has to be given \(", difference.text)
+    if asked is None:
+        return False
+    names = [p.name for p in wanted]
+    cut = names.index(asked.group(1))
+    shorter = tuple(p for i, p in enumerate(wanted) if i < cut or p.kind == KEYWORD)
+    return not _best(shorter, offered, known)[0]
 
 
 def _one(wanted: Signature, offered: Signature, known: dict[str, str]) -> tuple[list[Difference], list[str]]:
