@@ -121,6 +121,14 @@ def f(x):
     )
 
 
+def test_what_a_later_scan_presumes_is_not_marked(tmp_path: Path) -> None:
+    """Where MindSpore's names stand, types are no longer known: tensors are presumed that were not before."""
+    marked = "import mindspore\n\ndef f(x):\n    # mindspore: torch.no_grad is missing in MindSpore\n    pass\n"
+    text = "def g(x):\n    return x.unsqueeze(0) @ x\n"
+    assert converted(tmp_path, f=marked + text)["f"] == marked + text
+    assert "# mindspore: torch.Tensor.__matmul__" in converted(tmp_path, g=text)["g"]
+
+
 def test_loud_differences_are_taken_where_asked(tmp_path: Path) -> None:
     text = "import torch\r\ny = torch.sum(torch.cat([1]))\r\n"
     assert converted(tmp_path, loud=True, f=text)["f"] == (

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from ms_adapter import cli
+from ms_adapter.tools.scanning import api
 from ms_adapter.tools.scanning.findings import Findings, scan
 from ms_adapter.tools.scanning.targets import MISSING, WORKS, standing
 
@@ -269,6 +270,12 @@ def test_a_program_that_never_ends_growing_is_scanned_to_the_end(tmp_path: Path)
     f(1)
     """
     assert scan([str(write(tmp_path, main=text))]).files[0].error == ""
+
+
+def test_attributes_of_layers_go_by_public_names() -> None:
+    assert api.member("torch.nn.Embedding", "weight") == "torch.nn.Embedding.weight"
+    assert api.member("torch.nn.LayerNorm", "bias") == "torch.nn.LayerNorm.bias"
+    assert api.member("torch.nn.Linear", "parameters") == "torch.nn.Module.parameters"
 
 
 def test_standings() -> None:

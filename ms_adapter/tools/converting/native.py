@@ -73,12 +73,19 @@ def cell_names(trees: Iterable[tuple[ast.AST, list[Use]]]) -> frozenset[str]:
 
 def native(data: bytes, uses: list[Use], cells: frozenset[str], loud: bool = False) -> Rewritten:
     """The module in MindSpore's names as far as they are identical; raises as `rewrite` does."""
-    if not uses:
+    lines = decoded(data).split("\n")
+    if not uses or is_done(lines, uses):
         return rewrite(data)
-    first = apply(data, Native(decoded(data).split("\n"), uses, cells, loud))
+    first = apply(data, Native(lines, uses, cells, loud))
     rest = rewrite(first.data)  # what is still PyTorch's
     remarks = sorted({*first.remarks, *rest.remarks}, key=lambda r: (r.line, r.text))
     return Rewritten(rest.data, first.changed or rest.changed, tuple(remarks))
+
+
+def is_done(lines: list[str], uses: list[Use]) -> bool:
+    """Whether a conversion has been here: what is inferred now is less than it knew."""
+    left = any(use.kind == "import" for use in uses)
+    return not left and any(re.match(rf"\s*({MARK}|import mindspore$)", line) for line in lines)
 
 
 def places(lines: list[str], uses: list[Use]) -> dict[tuple[int, int], list[Use]]:

@@ -148,7 +148,7 @@ def member(cls: str, name: str) -> str | None:
         if f"{base}.{name}" in TABLE["call"] or f"{base}.{name}" in TABLE["attribute"]:
             return f"{base}.{name}"
     for base in bases(cls)[1:]:
-        if inspect.isclass(face(base)) and (inherited := member(base, name)):
+        if inspect.isclass(face(base)) and is_public(base) and (inherited := member(base, name)):
             return inherited
     layer = (
         name in TABLE["module_attribute"] and inherits(cls, "torch.nn.Module") and cls != "torch.nn.Module"
