@@ -119,25 +119,33 @@ Owned var_object(const capture::Var& var) {
       var.tensor.defined() ? wrap(var.tensor) : none(), var.used ? Py_True : Py_False));
 }
 
-// (row, form, parameters' names, arguments, results, changes, random, where)
+Owned words_of(const OpInfo& op) {
+  Owned words = checked(PyList_New(0));
+  for (const char* const* word = op.ms; word && *word; ++word)
+    checked(PyList_Append(words.get(), checked(PyUnicode_FromString(*word)).get()));
+  return words;
+}
+
+// (row, form, parameters' names, arguments, how many say something, results, changes, random,
+// where, MindSpore's words)
 Owned node_object(const capture::Node& node) {
   constexpr const char* kForms[] = {"function", "inplace", "out"};
-  const std::string row =
-      *node.op->overload ? cat(node.op->name, ".", node.op->overload) : node.op->name;
+  const OpInfo& op = *node.op;
+  const std::string row = *op.overload ? cat(op.name, ".", op.overload) : op.name;
   Owned args = checked(PyList_New(0)), names = checked(PyList_New(0)),
         changes = checked(PyList_New(0));
   for (size_t i = 0; i < node.args.size(); ++i) {
     checked(PyList_Append(args.get(), checked(argument_object(node.args[i])).get()));
-    checked(
-        PyList_Append(names.get(), checked(PyUnicode_FromString(node.op->params[i].name)).get()));
+    checked(PyList_Append(names.get(), checked(PyUnicode_FromString(op.params[i].name)).get()));
   }
   for (const capture::Change& change : node.changes)
     checked(
         PyList_Append(changes.get(), checked(Py_BuildValue("ii", change.arg, change.after)).get()));
-  return checked(Py_BuildValue("ssNNNNOs", row.c_str(), kForms[static_cast<int>(node.form)],
-                               names.release(), args.release(), ids_of(node.results).release(),
-                               changes.release(), node.random ? Py_True : Py_False,
-                               node.where.c_str()));
+  return checked(Py_BuildValue("ssNNiNNOsN", row.c_str(), kForms[static_cast<int>(node.form)],
+                               names.release(), args.release(), static_cast<int>(node.given),
+                               ids_of(node.results).release(), changes.release(),
+                               node.random ? Py_True : Py_False, node.where.c_str(),
+                               words_of(op).release()));
 }
 
 PyObject* parts(PyObject* self, PyObject*) {
@@ -193,6 +201,15 @@ PyObject* split(PyObject* self, PyObject* args) {
   });
 }
 
+PyObject* split_draws(PyObject* self, PyObject*) {
+  return guarded([&]() -> PyObject* {
+    auto [draws, rest] = capture::split_draws(graph_of(self));
+    Owned a = graph_object(std::make_unique<Graph>(std::move(draws)));
+    Owned b = graph_object(std::make_unique<Graph>(std::move(rest)));
+    return Py_BuildValue("NN", a.release(), b.release());
+  });
+}
+
 PyMethodDef graph_methods[] = {
     {"text", text, METH_NOARGS, "The graph as text, an operator a line."},
     {"parts", parts, METH_NOARGS, "(values, nodes, inputs, outputs, writes) as lists."},
@@ -200,6 +217,8 @@ PyMethodDef graph_methods[] = {
      "difference(later) -> None, or where a later recording parts from this one"},
     {"split", split, METH_VARARGS,
      "split(n_inputs, n_outputs) -> (graph of the first outputs, graph of the rest)"},
+    {"split_draws", split_draws, METH_NOARGS,
+     "split_draws() -> (graph of the draws, the rest, which takes them before its inputs)"},
     {"replay", replay, METH_O, "replay(inputs) -> outputs, on our own engine"},
     {},
 };

@@ -22,9 +22,9 @@ ROOT = Path(__file__).resolve().parent.parent
 @pytest.fixture
 def installed(monkeypatch):
     """Puts a package, or None for a missing one, in MindSpore's place."""
-    _package.mindspore.cache_clear()
+    _package._served.cache_clear()
     yield lambda package: monkeypatch.setitem(sys.modules, "mindspore", package)
-    _package.mindspore.cache_clear()
+    _package._served.cache_clear()
 
 
 def fake(version="2.10.0", target="CPU"):

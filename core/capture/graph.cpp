@@ -17,6 +17,13 @@ void each_ref(const Node& node, const F& use) {
   }
 }
 
+template <class F>
+void each_made(const Node& node, const F& use) {
+  for (const VarId id : node.results)
+    if (id != kNoVar) use(id);
+  for (const Change& change : node.changes) use(change.after);
+}
+
 bool same_scalar(const Scalar& a, const Scalar& b) {
   if (a.kind() != b.kind()) return false;
   if (a.is_integral()) return a.to_int() == b.to_int();
@@ -98,19 +105,20 @@ void Graph::prune() {
     kept[i] = is_used(nodes[i], used);
     if (kept[i]) each_ref(nodes[i], [&](VarId id) { used[static_cast<size_t>(id)] = true; });
   }
-  std::vector<Node> all = std::move(nodes);
-  nodes.clear();
-  std::vector<int32_t> places(all.size(), -1);
-  for (size_t i = 0; i < all.size(); ++i) {
+  size_t n = 0;
+  for (size_t i = 0; i < nodes.size(); ++i) {
     if (!kept[i]) continue;
-    places[i] = static_cast<int32_t>(nodes.size());
-    nodes.push_back(std::move(all[i]));
+    if (n != i) nodes[n] = std::move(nodes[i]);
+    ++n;
   }
+  nodes.resize(n);
   for (size_t id = 0; id < vars.size(); ++id) {
-    Var& var = vars[id];
-    var.used = used[id];
-    if (var.node >= 0) var.node = places[static_cast<size_t>(var.node)];
+    vars[id].used = used[id];
+    vars[id].node = -1;
   }
+  for (size_t i = 0; i < n; ++i)
+    each_made(nodes[i],
+              [&](VarId id) { vars[static_cast<size_t>(id)].node = static_cast<int32_t>(i); });
 }
 
 namespace {
@@ -176,6 +184,30 @@ std::pair<Graph, Graph> split(const Graph& graph, size_t n_inputs, size_t n_outp
   first.prune();
   second.prune();
   return {std::move(first), std::move(second)};
+}
+
+std::pair<Graph, Graph> split_draws(const Graph& graph) {
+  Graph draws, rest = graph;
+  draws.vars = graph.vars;
+  rest.nodes.clear();
+  std::vector<VarId> drawn;
+  const auto draw = [&](VarId id) {
+    drawn.push_back(id);
+    Var& var = rest.vars[static_cast<size_t>(id)];
+    var.origin = Var::Origin::Input;
+    var.node = -1;
+  };
+  for (const Node& node : graph.nodes) {
+    bool alone = node.random;
+    each_ref(node, [&](VarId) { alone = false; });
+    (alone ? draws : rest).nodes.push_back(node);
+    if (alone) each_made(node, draw);
+  }
+  draws.outputs = drawn;
+  rest.inputs.insert(rest.inputs.begin(), drawn.begin(), drawn.end());
+  draws.prune();
+  rest.prune();
+  return {std::move(draws), std::move(rest)};
 }
 
 bool same(const Graph& a, const Graph& b, std::string& difference) {

@@ -56,6 +56,7 @@ struct Node {
   std::vector<Arg> args;        // the row's parameters in order
   std::vector<VarId> results;   // then what it leaves for backward; kNoVar: not used
   std::vector<Change> changes;  // in-place forms change argument 0, out= forms what comes after all
+  uint8_t given = 0;            // so many arguments say something, the rest are at their defaults
   bool random = false;          // draws from the generator
   std::string where;            // the user's line: "train.py:12"
 };
@@ -88,6 +89,11 @@ bool same(const Graph& a, const Graph& b, std::string& difference);
 // `n_inputs` (and writes), and the rest. The first gives what the second needs of it as further
 // outputs; the second takes that before the other inputs.
 std::pair<Graph, Graph> split(const Graph& graph, size_t n_inputs, size_t n_outputs);
+
+// The draws of a graph that depend on nothing in it, as a graph without inputs, and the rest, which
+// takes what is drawn before its inputs: compilers with generators of their own get PyTorch's
+// stream.
+std::pair<Graph, Graph> split_draws(const Graph& graph);
 
 // Runs the graph on our own engine: the outputs; what it changes is written back.
 TensorList replay(const Graph& graph, TensorsView inputs);

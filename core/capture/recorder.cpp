@@ -22,6 +22,14 @@ int count_of(const OpInfo& op, Form form) {
   return op.n_params + (form == Form::Out ? op.n_results : 0);
 }
 
+uint8_t given_count(const OpInfo& op, const Value* args) {
+  uint8_t n = op.n_params;
+  while (n > 0 && op.params[n - 1].has_default &&
+         args[n - 1].same_plain(op.params[n - 1].default_value))
+    --n;
+  return n;
+}
+
 bool draws(const OpInfo& op) {
   for (int i = 0; i < op.n_params; ++i)
     if (op.params[i].type == ArgType::Generator) return true;
@@ -375,6 +383,7 @@ void Recorder::call(LayerCall& call) {
   node.op = &call.op;
   node.form = call.form;
   node.random = draws(call.op);
+  node.given = given_count(call.op, call.args);
   node.where = where_hook ? where_hook() : std::string();
   for (int i = 0; i < call.op.n_params; ++i)
     node.args.push_back(i == 0 && overwrites(call.op, call.form) ? Arg() : argument(call.args[i]));

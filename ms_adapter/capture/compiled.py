@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from ms_adapter import _C
 
 from .graphs import Graph
-from .numbers import Stale
+from .numbers import NotThisTime, Stale
 from .recording import Given, Output, Recording, record, tensors_among
 
 MOST_RECORDINGS = 6  # of one signature, none like the one before
@@ -57,6 +57,8 @@ class Compiled:
             if plan.fits():
                 try:
                     return plan.run(inputs)
+                except NotThisTime:
+                    return self.fn(*args, **kwargs)
                 except Stale:
                     self._plans[key].remove(plan)
                     break
@@ -187,11 +189,15 @@ class Plan:
         made = self.recording
         made.numbers.refresh()
         given = [*inputs, *made.numbers.inputs]
-        if made.differentiable:
-            outputs = self._differentiable(given)
-        else:
-            with torch.no_grad():
-                outputs = self.program(given)
+        try:
+            if made.differentiable:
+                outputs = self._differentiable(given)
+            else:
+                with torch.no_grad():
+                    outputs = self.program(given)
+        except NotThisTime:
+            made.numbers.take_back()
+            raise
         new = iter(outputs[made.n_outputs :])
         for leaf, kind in made.gradients:
             leaf.grad = next(new) if kind == "computed" else None

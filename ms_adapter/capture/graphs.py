@@ -27,17 +27,19 @@ class Value(NamedTuple):
 
 class Node(NamedTuple):
     """An operator call. `args` are pairs: ("value", id), ("values", [id, ...]), ("number", where a tensor may
-    stand), ("plain", anything else) or ("none", None); `changes` are pairs of an argument's place and the id
+    stand), ("plain", anything else) or ("none", None), of which the first `given` say something; `changes` are pairs of an argument's place and the id
     of its value afterwards."""
 
     row: str
     form: str
     names: list[str]
     args: list[tuple[str, Any]]
+    given: int
     results: list[int | None]
     changes: list[tuple[int, int]]
     random: bool
     where: str
+    ms: list[str]
 
 
 class Graph:
@@ -68,6 +70,11 @@ class Graph:
         """The graph of the first outputs and that of the rest, which takes what it needs of the first."""
         first, second = self.core.split(n_inputs, n_outputs)
         return Graph(first), Graph(second)
+
+    def split_draws(self) -> tuple[Graph, Graph]:
+        """The graph of the draws alone, and the rest, which takes what they give before its inputs."""
+        draws, rest = self.core.split_draws()
+        return Graph(draws), Graph(rest)
 
     def to_json(self) -> str:
         """The graph as JSON: {"values", "nodes", "inputs", "outputs", "writes"}; elements are left out."""

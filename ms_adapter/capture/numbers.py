@@ -14,6 +14,10 @@ class Stale(Exception):
     """The graph does not fit what Python has now: it must be recorded anew."""
 
 
+class NotThisTime(Exception):
+    """The program does not do what the function would for these elements; nothing has been written."""
+
+
 class HostNumbers:
     """The numbers of one recording: 0-d float64 inputs of its graph, each with what computes it."""
 
@@ -46,6 +50,12 @@ class HostNumbers:
         steps = self._counted.setdefault(now, [])
         steps.append(step)
         return self.add(("count", now), lambda: _agreed(steps))
+
+    def take_back(self) -> None:
+        """Moves the counts back: the run did not happen."""
+        for steps in self._counted.values():
+            for step in steps:
+                step -= 1
 
     def refresh(self) -> None:
         """Computes all numbers anew, before a run; the counts move on."""

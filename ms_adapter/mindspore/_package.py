@@ -27,9 +27,16 @@ def fitting() -> Any:
     return package
 
 
-@functools.cache
+standing_in: Any = None  # what adapters see as MindSpore while a graph is made (graph/tracing.py)
+
+
 def mindspore() -> Any:
     """The MindSpore package for the device: of the version and on the target that we serve."""
+    return standing_in or _served()
+
+
+@functools.cache
+def _served() -> Any:
     package = fitting()
     target = package.get_context("device_target")
     if target != "CPU":

@@ -71,6 +71,12 @@ def _lifting(run: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
+@functools.cache
+def _load() -> None:
+    for module in MODULES:
+        importlib.import_module(f"{__name__}.{module}")
+
+
 def find(name: str) -> Adapter:
     """The adapter that a row names."""
     _load()

@@ -15,6 +15,9 @@ from .values import cast, name_of, theirs
 
 def in_range(index: np.ndarray, size: int, negative: bool = False) -> bool:
     """Whether every index is one; negative ones may count from the end."""
+    if hasattr(index, "require_range"):  # in a graph that is being made: it will see
+        index.require_range(-size if negative else 0, size)
+        return True
     return not index.size or (int(index.min()) >= (-size if negative else 0) and int(index.max()) < size)
 
 

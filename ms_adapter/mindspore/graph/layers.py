@@ -1,0 +1,114 @@
+"""Adapters that a graph needs in another form: they look at elements on the device, or change memory there; and
+layers that MindSpore has kernels for in float32."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from .._package import mindspore
+from ..adapt.layer import _channelwise, double
+from ..adapt.values import HALVES, Value, cast, name_of, theirs, where
+
+graph_adapters: dict[str, Callable[..., Any]] = {}
+
+
+def in_graph(run: Callable[..., Any]) -> Callable[..., Any]:
+    """Makes a function take the place of the adapter of its name."""
+    graph_adapters[run.__name__] = run
+    return run
+
+
+def _classes(target: Any, n: int, ignored: int, weight: Any) -> tuple[Any, Value]:
+    """(classes with the ignored ones as 0, each one's weight)"""
+    index = Value(cast(target, theirs("int64")))
+    live = index.differs(ignored)
+    place = where(live, index, 0)
+    place.t.asnumpy().require_range(0, n)
+    scale = live.to("float64")
+    if weight is not None:
+        ops = mindspore().ops
+        each = ops.gather(cast(weight, theirs("float64")), ops.reshape(place.t, (-1,)), 0)
+        scale = scale * Value(ops.reshape(each, place.t.shape))
+    return place.t, scale
+
+
+@in_graph
+def nll(
+    function: Any, out: Any, x: Any, target: Any, weight: Any = None, reduction: int = 1, ignored: int = -100
+) -> Any:
+    ops, (shape, dtype) = mindspore().ops, out[0]
+    axis = 0 if x.ndim == 1 else 1
+    place, scale = _classes(target, x.shape[axis], ignored, weight)
+    taken = function(cast(x, theirs("float64")), axis, ops.expand_dims(place, axis))
+    loss = -(Value(ops.reshape(taken, target.shape)) * scale)
+    whole = Value(ops.sum(scale.t)) if reduction else Value(cast(0.0, theirs("float64")))
+    if reduction:
+        loss = Value(ops.sum(loss.t))
+        loss = loss / whole if reduction == 1 else loss
+    return cast(ops.reshape(loss.t, shape), dtype), cast(ops.reshape(whole.t, ()), dtype)
+
+
+@in_graph
+def nll_backward(
+    function: Any,
+    out: Any,
+    grad: Any,
+    target: Any,
+    weight: Any,
+    total_weight: Any,
+    size: tuple[int, ...],
+    reduction: int,
+    ignored: int,
+) -> Any:
+    ops, (_shape, dtype) = mindspore().ops, out[0]
+    axis = 0 if len(size) == 1 else 1
+    place, scale = _classes(target, size[axis], ignored, weight)
+    g = -(double(grad) * scale)
+    if reduction == 1:
+        g = g / double(total_weight)
+    blank = ops.zeros(tuple(size), theirs("float64"))
+    each = ops.expand_dims(g.t, axis)
+    return cast(function(blank, ops.expand_dims(place, axis), each, axis), dtype)
+
+
+@in_graph
+def batch_norm(
+    function: Any,
+    out: Any,
+    x: Any,
+    weight: Any,
+    bias: Any,
+    running_mean: Any,
+    running_var: Any,
+    training: bool,
+    momentum: float,
+    eps: float,
+    cudnn: bool,
+) -> Any:
+    """batch_norm with its statistics, then the new running ones."""
+    v, dtype = double(x), out[0][1]
+    dims = tuple(d for d in range(x.ndim) if d != 1)
+    n = math.prod(x.shape[d] for d in dims)
+    after = []
+    if training:
+        mean = Value(function(v.t, dims, True))
+        centred = v - mean
+        var = Value(function((centred * centred).t, dims, True))
+        for running, new in ((running_mean, mean), (running_var, var * (n / max(n - 1, 1)))):
+            if running is not None:
+                moved = double(running) * (1.0 - momentum) + Value(new.t.reshape(-1)) * momentum
+                after.append(cast(moved.t, running.dtype))
+    else:
+        mean, var = _channelwise(running_mean, x.ndim), _channelwise(running_var, x.ndim)
+        centred = v - mean
+    invstd = (var + eps).rsqrt()
+    y = centred * invstd
+    if weight is not None:
+        y = y * _channelwise(weight, x.ndim)
+    if bias is not None:
+        y = y + _channelwise(bias, x.ndim)
+    kept = theirs("float32") if name_of(dtype) in HALVES else dtype
+    saved = [cast(p.t.reshape(-1), kept) for p in (mean, invstd)][: max(len(out) - 1 - len(after), 0)]
+    return cast(y.t, dtype), *saved, *after
