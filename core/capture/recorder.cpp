@@ -43,6 +43,12 @@ bool overwrites(const OpInfo& op, Form form) {
          (draws(op) || name == "fill" || name == "copy" || name == "zero");
 }
 
+// BatchNorm in training changes its statistics; other devices do so without a new version.
+bool is_statistic(const OpInfo& op, const Value* args, int i) {
+  static const OpInfo* const batch_norm = find_op("batch_norm");
+  return &op == batch_norm && (i == 3 || i == 4) && args[5].boolean();
+}
+
 bool shaped_by_data(const OpInfo& op) {
   for (const OpInfo* const* row = data_shaped_rows; *row; ++row)
     if (*row == &op) return true;
@@ -483,7 +489,8 @@ void Recorder::note_changes(const LayerCall& call, size_t index,
   size_t at = 0;
   each_tensor(call, [&](const Tensor& t, int i, bool alone) {
     const bool out = i >= call.op.n_params, first = call.form == Form::Inplace && i == 0;
-    const bool changed = out || first || t.version() != versions[at];
+    const bool changed =
+        out || first || t.version() != versions[at] || is_statistic(call.op, call.args, i);
     ++at;
     if (!changed || std::ranges::find(done, t->storage.get()) != done.end()) return;
     if (!alone) return refuse(cat(call.op.name, ": changes tensors of a list"));

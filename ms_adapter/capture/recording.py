@@ -130,9 +130,7 @@ def _outputs(made: Recording, inputs: list[Any], grads_before: dict[int, Any], w
             made.leaves.append(leaf if place is None else Given(place))
             continue
         if whole and not _C.capture.computed(leaf):
-            _C.capture.refuse(
-                "the result has a tensor from before, or a view of an input; give a clone()"
-            )
+            _C.capture.refuse("the result has a tensor from before, or a view of an input; give a clone()")
         if leaf.requires_grad:
             made.differentiable.append(len(outputs))
         made.leaves.append(Output(len(outputs)))

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ._package import fitting, installed, mindspore
+from .graph import mode
 
 _originals: dict[str, Any] = {}
 # Functions and where MindSpore shows them; classes, and what stands for them when they are given ours.
@@ -27,6 +28,7 @@ _PLACES = {
     "auto_mixed_precision": ("amp", "train.amp"),
     "build_train_network": ("amp", "train.amp"),
     "all_finite": ("amp",),
+    "set_context": ("",),
 }
 _CLASSES = {
     "WithLossCell": ("nn", "training"),
@@ -162,6 +164,12 @@ def _of_amp(name: str) -> Callable[..., Any]:
 auto_mixed_precision, build_train_network, all_finite = map(
     _of_amp, ("auto_mixed_precision", "build_train_network", "all_finite")
 )
+
+
+def set_context(*args: Any, **options: Any) -> None:
+    """`mindspore.set_context`, whose mode is meant for our modules too."""
+    _original("set_context")(*args, **options)
+    mode.follow(options.get("mode"))
 
 
 def entry(name: str) -> Any:

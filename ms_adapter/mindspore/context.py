@@ -13,7 +13,8 @@ _said: dict[str, Any] = {"mode": PYNATIVE_MODE, "device_target": "CPU"}
 def set_context(**options: Any) -> None:
     """Sets `mode` (GRAPH_MODE or PYNATIVE_MODE), `device_target` and what else MindSpore's context has.
 
-    Our modules run op by op in both modes; GRAPH_MODE compiles MindSpore's own cells.
+    GRAPH_MODE compiles MindSpore's own cells, and with MindSpore installed our modules and functions too, by
+    captured graphs (docs/mindspore.md); without it ours run op by op in both modes.
 
     >>> set_context(mode=PYNATIVE_MODE, device_target="CPU")
     >>> get_context("mode")
@@ -31,7 +32,10 @@ def set_context(**options: Any) -> None:
         )
     _said.update(options)
     if installed():
+        from .graph import mode
+
         mindspore().set_context(**options)
+        mode.follow(options.get("mode"))
 
 
 def get_context(name: str) -> Any:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from .graph.mode import in_graph_mode
+
 Position = int | tuple[int, ...] | None
 
 
@@ -108,7 +110,7 @@ def value_and_grad(
         result, inputs, of_weights = _run(called, args, grad_position, weights, kwargs)
         return _detached(result), _joined(inputs, of_weights)
 
-    return run
+    return in_graph_mode(run)
 
 
 def grad(
@@ -133,7 +135,7 @@ def grad(
         found = _joined(inputs, of_weights)
         return (found, _detached(result[1:])) if has_aux else found
 
-    return run
+    return in_graph_mode(run)
 
 
 def _refuse(return_ids: bool, sens_param: bool) -> None:

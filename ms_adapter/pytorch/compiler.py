@@ -41,9 +41,9 @@ def compile(
 
     ``backend="mindspore"`` captures graphs that MindSpore compiles, ``"replay"`` the same graphs run operator
     by operator on our own engine (docs/capture.md); what cannot be captured runs as Python, and a
-    RuntimeWarning says why. Every other backend means Python, which is said once; ``fullgraph``, ``dynamic`` and ``options``
-    change nothing. A module is wrapped as PyTorch wraps it: its ``state_dict`` has the prefix ``_orig_mod.``.
-    Without a model this is a decorator.
+    RuntimeWarning says why. Every other backend means Python, which is said once; ``fullgraph``, ``dynamic``
+    and ``options`` change nothing. A module is wrapped as PyTorch wraps it: its ``state_dict`` has the prefix
+    ``_orig_mod.``. Without a model this is a decorator.
 
     >>> import ms_adapter.pytorch as torch
     >>> double = torch.compile(lambda x: x * 2, fullgraph=True)

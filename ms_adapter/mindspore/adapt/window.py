@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import _package
 from .._package import mindspore
 from . import adapter
 from .index import ints
@@ -66,6 +67,11 @@ def work(x: Any) -> Any:
     return cast(x, theirs("float64"))
 
 
+def product_work(x: Any) -> Any:
+    """In float64; in a graph, which is for speed, float32 stays."""
+    return x if _package.standing_in is not None and x.dtype == theirs("float32") else work(x)
+
+
 def _grouped(x: Any, groups: int) -> Any:
     """(N, groups, channels of one, ...)"""
     return x.reshape((x.shape[0], groups, x.shape[1] // groups, *x.shape[2:]))
@@ -86,11 +92,11 @@ def conv(
     """Convolution: every group's weights times its windows."""
     (shape, dtype), n = out[0], len(stride)
     places = windows(x.shape[2:], weight.shape[2:], stride, padding, dilation, shape[2:])
-    columns = _columns(_grouped(work(x), groups), places, n)
-    kernels = work(weight).reshape((1, groups, weight.shape[0] // groups, -1))
+    columns = _columns(_grouped(product_work(x), groups), places, n)
+    kernels = product_work(weight).reshape((1, groups, weight.shape[0] // groups, -1))
     y = function(kernels, columns).reshape(shape)
     if bias is not None:
-        y = mindspore().ops.add(y, work(bias).reshape((1, -1) + (1,) * n))
+        y = mindspore().ops.add(y, product_work(bias).reshape((1, -1) + (1,) * n))
     return cast(y, dtype)
 
 
@@ -114,8 +120,8 @@ def conv_input_grad(
 ) -> Any:
     (shape, dtype), n, ops = out[0], len(stride), mindspore().ops
     places = windows(shape[2:], weight.shape[2:], stride, padding, dilation, grad.shape[2:])
-    kernels = work(weight).reshape((1, groups, weight.shape[0] // groups, -1))
-    g = _grouped(flattened(work(grad), n), groups)
+    kernels = product_work(weight).reshape((1, groups, weight.shape[0] // groups, -1))
+    g = _grouped(flattened(product_work(grad), n), groups)
     columns = function(ops.transpose(kernels, (0, 1, 3, 2)), g)
     columns = columns.reshape((grad.shape[0], shape[1], *places.shape))
     return cast(folded(columns, places, math.prod(shape[2:])).reshape(shape), dtype)
@@ -135,8 +141,8 @@ def conv_weight_grad(
 ) -> Any:
     (shape, dtype), n, ops = out[0], len(stride), mindspore().ops
     places = windows(x.shape[2:], shape[2:], stride, padding, dilation, grad.shape[2:])
-    columns = _columns(_grouped(work(x), groups), places, n)
-    g = _grouped(flattened(work(grad), n), groups)
+    columns = _columns(_grouped(product_work(x), groups), places, n)
+    g = _grouped(flattened(product_work(grad), n), groups)
     each = function(g, ops.transpose(columns, (0, 1, 3, 2)))
     return cast(ops.sum(each, 0).reshape(shape), dtype)
 

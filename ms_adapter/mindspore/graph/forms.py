@@ -15,8 +15,8 @@ from ..adapt.values import cast
 
 
 class Call(NamedTuple):
-    """A node to lower: its arguments by name, tensors as stand-ins; each result's shape and dtype; and strides of
-    the first argument."""
+    """A node to lower: its arguments by name, tensors as stand-ins; each result's shape and dtype; and the
+    strides of the first argument."""
 
     args: dict[str, Any]
     out: list[tuple[tuple[int, ...], Any]]
@@ -140,7 +140,7 @@ def unfolded(call: Call) -> Any:
 
 
 def _places(call: Call) -> np.ndarray:
-    """Flat places in the first argument of what `as_strided` sees: its elements lie in memory by its strides."""
+    """Flat places in the first argument, whose elements lie in memory by its strides, of what is seen."""
     shape = call.first.shape
     memory = np.zeros(shape, np.int64)
     for d, (n, stride) in enumerate(zip(shape, call.strides)):

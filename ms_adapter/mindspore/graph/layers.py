@@ -1,4 +1,4 @@
-"""Adapters that a graph needs in another form: they look at elements on the device, or change memory there; and
+"""Adapters that a graph needs in another form: on the device they look at elements or change memory; and
 layers that MindSpore has kernels for in float32."""
 
 from __future__ import annotations
@@ -7,7 +7,10 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from .._package import mindspore
+from ..adapt import window
 from ..adapt.layer import _channelwise, double
 from ..adapt.values import HALVES, Value, cast, name_of, theirs, where
 
@@ -112,3 +115,22 @@ def batch_norm(
     kept = theirs("float32") if name_of(dtype) in HALVES else dtype
     saved = [cast(p.t.reshape(-1), kept) for p in (mean, invstd)][: max(len(out) - 1 - len(after), 0)]
     return cast(y.t, dtype), *saved, *after
+
+
+@in_graph
+def max_pool(
+    function: Any,
+    out: Any,
+    x: Any,
+    kernel: tuple[int, ...],
+    stride: tuple[int, ...],
+    padding: tuple[int, ...],
+    dilation: tuple[int, ...],
+    ceil: bool,
+) -> Any:
+    """By MindSpore's kernel where it has one; it does not look for NaN."""
+    if len(kernel) != 2 or x.ndim != 4 or x.dtype != theirs("float32"):
+        return window.max_pool(function, out, x, kernel, stride, padding, dilation, ceil)
+    np.isfinite(x.asnumpy())
+    options = {"padding": padding, "dilation": dilation, "return_indices": True, "ceil_mode": ceil}
+    return mindspore().ops.max_pool2d(x, kernel, stride, **options)

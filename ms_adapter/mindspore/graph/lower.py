@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from ms_adapter.capture import Graph, Node
 from ms_adapter.capture.compiled import Uncompilable
 
-from .. import _package, adapt
+from .. import _package
 from ..backend import plan
 from . import layers
 from .forms import Call, forms
-from .tracing import Symbol, Trace, Unsupported, Written, standing_in, text_of
+from .tracing import Symbol, Trace, Unsupported, Written, standing_in
 
 HEAD = """import mindspore as ms
 from mindspore import nn, ops
@@ -58,7 +56,9 @@ class Lowered:
         given = [self.symbols[id].name for id in self.outputs]
         lines = [f"        {line}\n" for line in (*self.trace.lines, *self._conditions())]
         given.append("held" if self.trace.conditions else "None")
-        return HEAD.format(level=level, inputs=names) + "".join(lines) + f"        return {', '.join(given)},\n"
+        return (
+            HEAD.format(level=level, inputs=names) + "".join(lines) + f"        return {', '.join(given)},\n"
+        )
 
     def _conditions(self) -> list[str]:
         names = [c.name for c in self.trace.conditions]
@@ -170,6 +170,3 @@ def _dtype_text(fence: Any) -> str:
 
 def _path_text(path: str) -> str:
     return path if path.startswith("ops.") else f"ms.{path}"
-
-
-__all__ = ["Lowered", "adapt", "np", "text_of"]

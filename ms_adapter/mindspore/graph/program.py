@@ -15,16 +15,11 @@ from ms_adapter.capture import Graph
 from ms_adapter.capture.compiled import Uncompilable
 from ms_adapter.capture.numbers import NotThisTime
 
-from .. import _package, backend
+from .. import backend
 from .lower import Lowered
 
 _numbers = itertools.count()
 _folder: str | None = None  # of the sources: MindSpore's parser reads files
-
-
-def compile_graph(graph: Graph) -> Program:
-    """A program of the graph; Uncompilable where MindSpore has no callable for an operator."""
-    return Program(graph)
 
 
 def _source_file(text: str) -> str:
@@ -55,7 +50,7 @@ def _cell(source: str, constants: dict[str, Any]) -> Any:
 
 
 class Program:
-    """Takes a graph's inputs, writes what it writes, gives its outputs."""
+    """Takes a graph's inputs, writes what it writes, gives its outputs; compiled when it is made."""
 
     def __init__(self, graph: Graph) -> None:
         self.draws, self.graph = graph.split_draws()
@@ -79,17 +74,22 @@ class Program:
         torch = _torch()
         state = torch.get_rng_state() if self.draws.nodes else None
         given = [*self.draws.replay(), *inputs]
-        handles = [self._handle(id, given) for id in self._inputs]
-        *found, held = self._cell.construct(*handles)
-        if held is not None and not bool(held):
+        try:
+            made = self._run(given)
+        except (RuntimeError, ValueError, NotThisTime) as error:  # the function itself will say it better
             if state is not None:
                 torch.set_rng_state(state)
-            raise NotThisTime("an index out of range, or infinities where MindSpore takes none")
-        by_id = dict(zip(self._outputs, found))
-        outputs = [None if id is None else self._tensor(id, by_id[id]) for id in self.graph.outputs]
+            raise NotThisTime(str(error)) from error
         for target, value in self.graph.writes:
-            self._target(target, given).copy_(self._tensor(value, by_id[value]))
-        return outputs
+            self._target(target, given).copy_(made[value])
+        return [None if id is None else made[id] for id in self.graph.outputs]
+
+    def _run(self, given: list[Any]) -> dict[int, Any]:
+        """The values that leave the graph; nothing is written."""
+        *found, held = self._cell.construct(*(self._handle(id, given) for id in self._inputs))
+        if held is not None and not bool(held):
+            raise NotThisTime("an index out of range, or infinities where MindSpore takes none")
+        return {id: self._tensor(id, tensor) for id, tensor in zip(self._outputs, found, strict=True)}
 
     def _target(self, id: int, given: list[Any]) -> Any:
         return given[self._given[id]] if id in self._given else self.graph.values[id].tensor
@@ -123,6 +123,3 @@ def _torch() -> Any:
     from ms_adapter import pytorch
 
     return pytorch
-
-
-__all__ = ["Program", "Uncompilable", "compile_graph", "_package"]

@@ -1,5 +1,5 @@
-"""Adapters as source code: they run once over stand-ins for tensors, and every callable of MindSpore that they call
-becomes a line of a Cell's construct.
+"""Adapters as source code: they run once over stand-ins for tensors, and every callable of MindSpore that
+they call becomes a line of a Cell's construct.
 
 The stand-ins carry real tensors of the right shapes, so that adapters may ask for shapes and dtypes. Where an
 adapter looks at elements to see whether a callable may be used (indices in range, no infinities), the graph
@@ -31,6 +31,7 @@ class Trace:
         self.constants: dict[str, Any] = {}
         self.conditions: list[Symbol] = []
         self._known: dict[Any, Symbol] = {}
+        self._lines_by_text: dict[str, Any] = {}
         self._count = 0
 
     def name(self, prefix: str = "t") -> str:
@@ -43,7 +44,9 @@ class Trace:
         key = (array.dtype.str, array.shape, array.tobytes())
         if key not in self._known:
             name = self.name("k")
-            self.constants[name] = self.real.Tensor.from_numpy(np.ascontiguousarray(array).reshape(array.shape))
+            self.constants[name] = self.real.Tensor.from_numpy(
+                np.ascontiguousarray(array).reshape(array.shape)
+            )
             self._known[key] = Symbol(self, f"self.{name}", self.constants[name])
         return self._known[key]
 
@@ -54,7 +57,12 @@ class Trace:
         return self.result(f"{text}({given})", result)
 
     def result(self, text: str, result: Any) -> Any:
-        """A line that computes `text`, whose value for the stand-ins is `result`."""
+        """A line that computes `text`, for the stand-ins `result`; the same text is one line."""
+        if text not in self._lines_by_text:
+            self._lines_by_text[text] = self._line(text, result)
+        return self._lines_by_text[text]
+
+    def _line(self, text: str, result: Any) -> Any:
         if isinstance(result, self.real.Tensor):
             symbol = Symbol(self, self.name(), result)
             self.lines.append(f"{symbol.name} = {text}")
@@ -68,7 +76,9 @@ class Trace:
     def require(self, condition: Any) -> None:
         """The graph's results hold only where the condition, a bool tensor, is true everywhere."""
         flat = self.real_ops.reshape(condition, (-1,))
-        self.conditions.append(self.real_ops.ReduceAll()(flat))
+        all_true = self.real_ops.ReduceAll()(flat)
+        if all_true not in self.conditions:
+            self.conditions.append(all_true)
 
     @property
     def real_ops(self) -> Any:
@@ -126,7 +136,7 @@ def _array_dtype(tensor: Any) -> Any:
 
 
 class Peek(np.ndarray):
-    """What `asnumpy` gives of a tensor of the graph: it answers whether all is finite and what lies in a range, by
+    """What `asnumpy` gives of a tensor of the graph: it answers whether all is finite or in a range, by
     conditions of the graph, and nothing else."""
 
     symbol: Symbol | None = None
@@ -164,6 +174,10 @@ class Space:
         real, text = getattr(self._real, name), f"{self._text}.{name}"
         if name == "deepcopy":
             return lambda x: x  # nothing changes in a graph
+        if name == "reshape":
+            return lambda x, shape: (
+                x if tuple(x.shape) == shape else self._trace.call(text, real, (x, shape), {})
+            )
         if inspect.isclass(real):
             return lambda *args, **kwargs: _primitive(self._trace, text, real, args, kwargs)
         if inspect.ismodule(real):

@@ -3,7 +3,7 @@
 import ms_adapter.pytorch as torch
 from ms_adapter.capture import numbers
 
-from ._stepping import Stepping, options_of, recorded_rate
+from ._stepping import Stepping, move, options_of, recorded_rate
 from .optimizer import _to_scalar, check_option, check_variants, native
 
 __all__ = ["SGD"]
@@ -77,8 +77,8 @@ def _composed(param, grad, buffer, lr, momentum, dampening, weight_decay, nester
         else:
             buffer.mul_(momentum).add_(grad, alpha=1 - dampening)
         grad = grad.add(buffer, alpha=momentum) if nesterov else buffer
-    if isinstance(lr, torch.Tensor) and (lr.requires_grad or numbers.recording()):
+    if isinstance(lr, torch.Tensor) and lr.requires_grad:
         param.addcmul_(grad, lr, value=-1)
     else:
-        param.add_(grad, alpha=-lr)
+        move(param, grad, lr)
     return buffer
