@@ -28,7 +28,7 @@ class Value(NamedTuple):
 class Node(NamedTuple):
     """An operator call. `args` are pairs, of which the first `given` say something: ("value", id),
     ("values", [id, ...]), ("number", where a tensor may stand), ("plain", anything else), ("none", None).
-    `changes` are pairs of an argument's place and the id of its value afterwards; `ms` are the row's words."""
+    `changes` are pairs of an argument's place and the id of its value after it; `ms` are the row's words."""
 
     row: str
     form: str
