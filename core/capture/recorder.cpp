@@ -468,18 +468,24 @@ void Recorder::note_result(const LayerCall& call, size_t index, size_t place, co
   memory.views.push_back(view);
 }
 
-// What the operator keeps for backward: made by it, alive now, and no result.
+// What the operator keeps for backward: alive now, and no result. A device may make other things
+// before.
 void Recorder::note_left(size_t index, const LayerCall& call) {
-  if (!saving_row(call.op)) return;
-  size_t place = call.results.tensors.size();
+  const SavingRow* row = saving_row(call.op);
+  if (!row) return;
+  std::vector<Storage*> left;
   for (const Ref<Storage>& storage : made_inside_) {
     const bool result = std::ranges::any_of(call.results.tensors, [&](const Tensor& t) {
       return t.defined() && t->storage == storage;
     });
-    if (result || storage->refs == 1) continue;
-    Birth& birth = births_[storage.get()];
+    if (!result && storage->refs > 1) left.push_back(storage.get());
+  }
+  if (left.size() < row->n_saved) return;
+  const size_t n_results = call.results.tensors.size(), before = left.size() - row->n_saved;
+  for (size_t i = 0; i < row->n_saved; ++i) {
+    Birth& birth = births_[left[before + i]];
     birth.node = static_cast<int32_t>(index);
-    birth.place = place++;
+    birth.place = n_results + i;
   }
 }
 

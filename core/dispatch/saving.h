@@ -7,6 +7,7 @@ namespace msa {
 struct SavingRow {
   const OpInfo* op = nullptr;
   const Boxed* call = nullptr;  // runs the kernel on built-in devices and gives what it leaves too
+  size_t n_saved = 0;           // so many values it leaves, after its results
 };
 extern const SavingRow saving_table[];  // generated; the last has no op
 

@@ -81,9 +81,3 @@ def find(name: str) -> Adapter:
     """The adapter that a row names."""
     _load()
     return _all[name]
-
-
-@functools.cache
-def _load() -> None:
-    for module in MODULES:
-        importlib.import_module(f"{__name__}.{module}")

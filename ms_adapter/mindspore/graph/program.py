@@ -64,6 +64,7 @@ class Program:
 
     def _compile(self, examples: list[Any]) -> None:
         """Runs the Cell once, which compiles it; it changes nothing."""
+        os.environ.setdefault("MS_OM_PATH", str(_folder))  # where MindSpore writes what it could not compile
         try:
             self._cell.construct(*examples)
         except Exception as error:
