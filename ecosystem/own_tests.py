@@ -51,6 +51,7 @@ class Entry(NamedTuple):
     environment: Mapping[str, str] = {}
     needs: Sequence[str] = ()
     ahead: Sequence[str] = ()
+    makes: Sequence[str] = ()
 
     @property
     def what(self) -> str:
@@ -92,6 +93,8 @@ def checkout(entry: Entry, source: str, scratch: Path) -> Path:
             subprocess.run(["tar", "-x", "-C", part], stdin=packed.stdout, check=True)
         if packed.returncode != 0:
             raise SystemExit(f"{entry.name}: git archive of {entry.commit} in {bare} failed")
+        for wanted in entry.makes:
+            (Path(part) / wanted).mkdir(parents=True)
         Path(part).rename(folder)
         Path(part).mkdir()  # for the context manager to remove
     return folder

@@ -68,6 +68,11 @@ def test_queues_are_first_in_first_out():
         queues.queue_pop("q", False)
 
 
+def test_a_file_without_a_size_stays(tmp_path):
+    dist.FileStore(str(tmp_path / "store")).set("a", "1")
+    assert dist.FileStore(str(tmp_path / "store")).get("a") == b"1"
+
+
 def test_a_file_is_shared_by_processes_and_goes_with_the_last(tmp_path):
     path = tmp_path / "store"
     here = dist.FileStore(str(path), 2)

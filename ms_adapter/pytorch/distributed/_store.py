@@ -11,7 +11,7 @@ from datetime import timedelta
 
 from ._group import DistNetworkError, DistStoreError, QueueEmptyError
 
-_MEMBERS = "members/"  # how many stores have a file open; the last of them removes it
+_LEFT = "left/"  # how many of the stores of a file are gone; when all are, it is removed
 _POLL_SECONDS = 0.01
 
 
@@ -60,13 +60,7 @@ class Store:
 
     def add(self, key, amount):
         """Add to the whole number (in digits) that a name has, 0 at first; gives the sum."""
-
-        def change(named):
-            total = int(named.get(key, b"0")) + int(amount)
-            named[key] = str(total).encode()
-            return total
-
-        return self._change(change)
+        return self._change(_added(key, amount))
 
     def append(self, key, value):
         """Put bytes behind those that a name has."""
@@ -192,18 +186,26 @@ def _change_file(path, change):
     return result
 
 
-def _leave_file(path):
-    def leave(named):
-        left = int(named.get(_MEMBERS, b"1")) - 1
-        named[_MEMBERS] = str(left).encode()
-        return left
+def _added(key, amount):
+    """The change that adds to the number of a name; it gives the sum."""
 
-    if os.path.exists(path) and _change_file(path, leave) <= 0:
+    def change(named):
+        total = int(named.get(key, b"0")) + int(amount)
+        named[key] = str(total).encode()
+        return total
+
+    return change
+
+
+def _leave_file(path, world_size):
+    if os.path.exists(path) and _change_file(path, _added(_LEFT, 1)) == world_size:
         os.unlink(path)
 
 
 class FileStore(Store):
-    """A store in a file, for all processes of this machine that open it; the last one removes it.
+    """A store in a file, for all processes of this machine that open it.
+
+    When ``world_size`` stores of the file are gone, it is removed; without a size it stays.
 
     >>> import os, tempfile
     >>> from ms_adapter.pytorch.distributed import FileStore
@@ -216,8 +218,8 @@ class FileStore(Store):
 
     def __init__(self, file_name, world_size=-1):
         self._path = os.fspath(file_name)
-        self.add(_MEMBERS, 1)
-        weakref.finalize(self, _leave_file, self._path)
+        self.add(_LEFT, 0)
+        weakref.finalize(self, _leave_file, self._path, world_size)
 
     @property
     def path(self):
