@@ -200,10 +200,17 @@ class Emitter:
             return [f"auto {names} = {self.composed};"]
         if row.shape == "data":
             call = f"auto {names} = kernels::{row.cpp}({', '.join(self.args)});"
-            return [f'require_data("{row.name}", {self.device()});', call]
+            return [f"require_data({self.named_tensors(self.device())});", call]
         lines = [f"const auto& specs = as_specs({self.spec_expression()});", f"Device where = {self.device()};"]
         lines += [f"Tensor {r} = make_output(specs[{i}], where);" for i, r in enumerate(self.inner)]
-        return [*lines, f"if (!where.is_meta()) kernels::{row.cpp}({', '.join([*self.args, *self.inner])});"]
+        return [*lines, self.run_kernel("where", self.inner)]
+
+    def named_tensors(self, device: str) -> str:
+        return ", ".join([f'"{self.row.name}"', device, *self.tensor_args])
+
+    def run_kernel(self, device: str, results: list[str]) -> str:
+        call = f"kernels::{self.row.cpp}({', '.join([*self.args, *results])});"
+        return f"if (have_data({self.named_tensors(device)})) {call}"
 
     def run_elementwise(self, out: str, inplace: bool) -> str:
         tensors = ", ".join(f"&{p.cpp}" for p in self.row.tensors)
@@ -283,11 +290,11 @@ class Emitter:
         if row.kind == "elementwise":
             here = [f"{self.run_elementwise('&' + first, True)};"]
         elif row.inplace_only:
-            here = [f"if (!{first}.device().is_meta()) kernels::{row.cpp}({', '.join(self.args)});"]
+            here = [self.run_kernel(f"{first}.device()", [])]
         elif row.fields.get("inplace") == "direct":
             here = [f"const auto& specs = as_specs({self.spec_expression()});",
                     f'check_inplace_spec("{row.name}_", {first}, specs[0], {self.out_kind()});',
-                    f"if (!{first}.device().is_meta()) kernels::{row.cpp}({', '.join([*self.args, first])});"]
+                    self.run_kernel(f"{first}.device()", [first])]
         else:
             here = [*self.compute(), f'check_inplace_result("{row.name}_", {first}, result0, {self.out_kind()});',
                     f"copy_into({first}, result0);"]
@@ -321,11 +328,10 @@ class Emitter:
         row = self.row
         one_by_one = f"std::array<Tensor, {len(row.tensors)}>{{{', '.join(p.cpp for p in row.tensors)}}}"
         given = next((p.cpp for p in row.params if p.type == "Tensor[]"), one_by_one)
-        call = ", ".join([*self.args, *(f"filled{i}" for i in range(len(names)))])
         return [f"const auto& specs = as_specs({self.spec_expression()});",
                 *(f'Tensor filled{i} = prepare_out("{row.name}", specs[{i}], {name}, {given}, {self.out_kind()});'
                   for i, name in enumerate(names)),
-                f"if (!out0.device().is_meta()) kernels::{row.cpp}({call});",
+                self.run_kernel("out0.device()", [f"filled{i}" for i in range(len(names))]),
                 *(f'finish_out("{row.name}", filled{i}, {name});' for i, name in enumerate(names))]
 
 

@@ -109,9 +109,15 @@ DType viewed_dtype_complex(const char* op, DType dtype) {
   return to_complex(dtype);
 }
 
-void require_data(const char* op, Device device) {
-  MSA_REQUIRE(!device.is_meta(), NotImplemented, op,
-              ": the result's shape depends on the data, which a meta tensor does not have");
+void fail_shape_is_data(const char* op) {
+  fail(ErrorKind::NotImplemented, op,
+       ": the result's shape depends on the data, which a meta tensor does not have");
+}
+
+void fail_some_without_data(const char* op) {
+  fail(ErrorKind::Runtime, op,
+       ": Expected all tensors to be on the same device, but found at least two devices, cpu and "
+       "meta; a meta tensor has no data: make it on cpu, or move a module with to_empty()");
 }
 
 Tensor defined_or_zeros(const Grads& grads, size_t i, const InlineVec<OutputMeta, 1>& outputs) {

@@ -76,7 +76,25 @@ void copy_into(Tensor& self, const Tensor& result);
 // In-place forms of views: `self` takes the layout; its history becomes the node's.
 void change_layout(Tensor& self, const Layout& layout, const Ref<Node>& node);
 // Rows whose shape depends on data cannot run on meta tensors.
-void require_data(const char* op, Device device);
+[[noreturn]] void fail_shape_is_data(const char* op);
+[[noreturn]] void fail_some_without_data(const char* op);
+inline bool is_meta(const Tensor& t) { return t.defined() && t.device().is_meta(); }
+inline bool is_meta(const TensorList& list) {
+  for (const Tensor& t : list)
+    if (is_meta(t)) return true;
+  return false;
+}
+// Where results have data, so have all inputs; where there is none, nothing is computed.
+template <class... T>
+inline bool have_data(const char* op, Device where, const T&... inputs) {
+  if (where.is_meta()) return false;
+  if (__builtin_expect((is_meta(inputs) || ... || false), 0)) fail_some_without_data(op);
+  return true;
+}
+template <class... T>
+inline void require_data(const char* op, Device where, const T&... inputs) {
+  if (__builtin_expect((where.is_meta() || ... || is_meta(inputs)), 0)) fail_shape_is_data(op);
+}
 
 // What a composed row with `opmath` is: half types in, float32 inside, half types out.
 Tensor widened(const Tensor& t);

@@ -4,6 +4,7 @@ import pathlib
 import sys
 import types
 
+from .. import _placeholders
 from . import aten, torchvision
 from ._custom import packets
 from ._overloads import OpOverload, OpOverloadPacket
@@ -68,6 +69,8 @@ class _OpNamespace:
 
     def __getattr__(self, op_name):
         found = packets.get((self.name, op_name))
+        if found is None:
+            found = _placeholders.find(f"torch.ops.{self.name}.{op_name}")
         if found is None:
             raise AttributeError(f"'_OpNamespace' '{self.name}' object has no attribute '{op_name}'")
         return found

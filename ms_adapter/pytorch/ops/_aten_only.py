@@ -1,4 +1,4 @@
-"""Operators that PyTorch has in torch.ops.aten only: checks and sizes that exported graphs contain."""
+"""Operators that PyTorch has in torch.ops.aten only: parts of exported graphs and of layers."""
 
 import ms_adapter.pytorch as torch
 
@@ -55,3 +55,38 @@ def _unsafe_view(input, size):
 def alias(input):
     """A view of all of it."""
     return input.view(input.size())
+
+
+def _convolution(
+    input, weight, bias, stride, padding, dilation, transposed, output_padding, groups, benchmark=False,
+    deterministic=False, cudnn_enabled=True, allow_tf32=True,
+):  # fmt: skip
+    """``aten.convolution``; the last four choose between CUDA's kernels."""
+    return torch.convolution(
+        input, weight, bias, stride, padding, dilation, transposed, output_padding, groups
+    )
+
+
+def convolution_backward(
+    grad_output, input, weight, bias_sizes, stride, padding, dilation, transposed, output_padding, groups,
+    output_mask,
+):  # fmt: skip
+    """The gradients of a convolution for its input, weight and bias: None where ``output_mask`` is False."""
+    made = None if bias_sizes is None else grad_output.new_zeros(bias_sizes)
+    leaves = [None if t is None else t.detach().requires_grad_() for t in (input, weight, made)]
+    with torch.enable_grad():
+        output = torch.convolution(*leaves, stride, padding, dilation, transposed, output_padding, groups)
+    wanted = [leaf for leaf, asked in zip(leaves, output_mask, strict=True) if asked and leaf is not None]
+    gradients = iter(torch.autograd.grad(output, wanted, grad_output) if wanted else ())
+    return tuple(
+        next(gradients) if asked and leaf is not None else None
+        for leaf, asked in zip(leaves, output_mask, strict=True)
+    )
+
+
+def _scaled_dot_product_flash_attention(*args, **kwargs):
+    """Raises NotImplementedError, as PyTorch does on cpu: CUDA's kernel alone has its further results."""
+    raise NotImplementedError(
+        "aten::_scaled_dot_product_flash_attention: a kernel of CUDA's; "
+        "torch.nn.functional.scaled_dot_product_attention runs everywhere"
+    )
