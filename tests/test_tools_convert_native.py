@@ -123,10 +123,31 @@ def f(x):
 
 def test_what_a_later_scan_presumes_is_not_marked(tmp_path: Path) -> None:
     """Where MindSpore's names stand, types are no longer known: tensors are presumed that were not before."""
-    marked = "import mindspore\n\ndef f(x):\n    # mindspore: torch.no_grad is missing in MindSpore\n    pass\n"
+    marked = (
+        "import mindspore\n\ndef f(x):\n    # mindspore: torch.no_grad is missing in MindSpore\n    pass\n"
+    )
     text = "def g(x):\n    return x.unsqueeze(0) @ x\n"
     assert converted(tmp_path, f=marked + text)["f"] == marked + text
     assert "# mindspore: torch.Tensor.__matmul__" in converted(tmp_path, g=text)["g"]
+
+
+def test_a_program_that_was_converted_to_ms_adapter(tmp_path: Path) -> None:
+    text = """\
+import ms_adapter.pytorch as torch, ms_adapter.pytorch.nn.functional as F
+from ms_adapter import pytorch as th
+from ms_adapter.pytorch import sqrt
+
+y = F.relu(torch.cat([th.sqrt(sqrt(x))]))
+"""
+    assert (
+        converted(tmp_path, f=text)["f"]
+        == """\
+import mindspore
+from ms_adapter import pytorch as th
+
+y = mindspore.mint.nn.functional.relu(mindspore.mint.cat([mindspore.mint.sqrt(mindspore.mint.sqrt(x))]))
+"""
+    )
 
 
 def test_loud_differences_are_taken_where_asked(tmp_path: Path) -> None:

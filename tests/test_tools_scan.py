@@ -272,6 +272,32 @@ def test_a_program_that_never_ends_growing_is_scanned_to_the_end(tmp_path: Path)
     assert scan([str(write(tmp_path, main=text))]).files[0].error == ""
 
 
+def test_converted_programs_are_scanned_as_before(tmp_path: Path) -> None:
+    text = """\
+    import ms_adapter.pytorch as torch, ms_adapter.pytorch.nn.functional as F
+    import ms_adapter.torchvision as torchvision
+    from ms_adapter.pytorch import *
+    from ms_adapter import pytorch as th
+    import ms_adapter
+    F.relu(torch.ones(1)).exp()
+    th.zeros(1)
+    arange(3)
+    ms_adapter.pytorch.eye(2)
+    torchvision.models.resnet18()
+    """
+    (found,) = scan([str(write(tmp_path, main=text))]).files
+    called = [u.name for u in found.sure if u.kind == "call"]
+    assert sorted(called) == [
+        "torch.Tensor.exp",
+        "torch.arange",
+        "torch.eye",
+        "torch.nn.functional.relu",
+        "torch.ones",
+        "torch.zeros",
+        "torchvision.models.resnet18",
+    ]
+
+
 def test_attributes_of_layers_go_by_public_names() -> None:
     assert api.member("torch.nn.Embedding", "weight") == "torch.nn.Embedding.weight"
     assert api.member("torch.nn.LayerNorm", "bias") == "torch.nn.LayerNorm.bias"

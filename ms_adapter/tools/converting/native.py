@@ -21,7 +21,7 @@ from ms_adapter.tools.scanning import api
 from ms_adapter.tools.scanning.program import Use
 from ms_adapter.tools.scanning.source import decoded
 
-from .rewrite import HOMES, Edit, Positioned, Rewritten, apply, bound_name, is_prologue, rewrite
+from .rewrite import Edit, Positioned, Rewritten, apply, bound_name, is_prologue, rewrite
 
 MODULE = "torch.nn.Module"  # a Cell in MindSpore, whose `forward` is called `construct`
 SAME_IN_CELLS = frozenset({f"{MODULE}.__init__", f"{MODULE}.__call__"})
@@ -73,19 +73,18 @@ def cell_names(trees: Iterable[tuple[ast.AST, list[Use]]]) -> frozenset[str]:
 
 def native(data: bytes, uses: list[Use], cells: frozenset[str], loud: bool = False) -> Rewritten:
     """The module in MindSpore's names as far as they are identical; raises as `rewrite` does."""
-    lines = decoded(data).split("\n")
-    if not uses or is_done(lines, uses):
-        return rewrite(data)
+    plain, lines = rewrite(data), decoded(data).split("\n")
+    if not uses or (not plain.changed and is_marked(lines)):
+        return plain
     first = apply(data, Native(lines, uses, cells, loud))
     rest = rewrite(first.data)  # what is still PyTorch's
     remarks = sorted({*first.remarks, *rest.remarks}, key=lambda r: (r.line, r.text))
     return Rewritten(rest.data, first.changed or rest.changed, tuple(remarks))
 
 
-def is_done(lines: list[str], uses: list[Use]) -> bool:
-    """Whether a conversion has been here: what is inferred now is less than it knew."""
-    left = any(use.kind == "import" for use in uses)
-    return not left and any(re.match(rf"\s*({MARK}|import mindspore$)", line) for line in lines)
+def is_marked(lines: list[str]) -> bool:
+    """Whether a conversion has been here: what is inferred after it is less than it knew."""
+    return any(re.match(rf"\s*({MARK}|import mindspore$)", line) for line in lines)
 
 
 def places(lines: list[str], uses: list[Use]) -> dict[tuple[int, int], list[Use]]:
@@ -219,7 +218,7 @@ class Native(Positioned):
         for alias in node.names:
             name = libcst.helpers.get_full_name_for_node_or_raise(alias.name)
             self.has_mindspore |= name == "mindspore" and alias.asname is None
-            if name.partition(".")[0] in HOMES:
+            if api.is_api(api.theirs(name)):
                 found.names.append(bound_name(alias, name))
             else:
                 found.others.append(
@@ -229,7 +228,7 @@ class Native(Positioned):
 
     def visit_ImportFrom(self, node: cst.ImportFrom) -> bool:  # noqa: N802
         name = libcst.helpers.get_full_name_for_node(node.module) if node.module else ""
-        if not node.relative and (name or "").partition(".")[0] in HOMES:
+        if not node.relative and api.is_api(api.theirs(name or "")):
             found = self.note_import(node)
             if isinstance(node.names, cst.ImportStar):
                 self.left["*"] += 1

@@ -19,6 +19,7 @@ from .values import BATCH, NOTHING, TENSOR, Api, Inst, Types, join, mapping, pla
 
 FACE = "ms_adapter.pytorch"
 ROOTS = ("torch", "torchvision")
+OURS = {FACE: "torch", "ms_adapter.torchvision": "torchvision"}  # as converted programs name them
 # Modules whose classes and functions PyTorch shows under a shorter name.
 SHORT = (
     "torch.nn",
@@ -84,6 +85,14 @@ def class_name(cls: Any) -> str | None:
         if face(short) is cls:
             return short
     return f"{home}.{cls.__qualname__}"
+
+
+def theirs(name: str) -> str:
+    """PyTorch's name of a module that is ours: `ms_adapter.pytorch.nn` is `torch.nn`."""
+    for ours, name_there in OURS.items():
+        if name == ours or name.startswith(ours + "."):
+            return name_there + name[len(ours) :]
+    return name
 
 
 def is_api(name: str) -> bool:

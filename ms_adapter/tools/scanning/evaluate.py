@@ -111,7 +111,8 @@ class Evaluator(Caller):
         if isinstance(owner, Module):
             return self.module_attribute(owner, name)
         if isinstance(owner, Foreign):
-            return frozenset({Foreign(f"{owner.name}.{name}")})
+            full = api.theirs(f"{owner.name}.{name}")
+            return frozenset({Api(full) if api.is_api(full) else Foreign(full)})
         if isinstance(owner, (Sequence, Mapping, Plain, Text)):
             return self.plain_attribute(owner, name)
         if isinstance(owner, (Function, Bound)):
@@ -446,6 +447,7 @@ class Evaluator(Caller):
     # --- imports ----------------------------------------------------------------------------------
     def imported(self, node: ast.AST | None, name: str) -> Types:
         """What `import name` binds."""
+        name = api.theirs(name)
         if api.is_api(name):
             if node is not None:
                 self.use(node, name, "import")
@@ -459,15 +461,15 @@ class Evaluator(Caller):
 
     def absolute(self, node: ast.ImportFrom) -> str:
         if not node.level:
-            return node.module or ""
+            return api.theirs(node.module or "")
         own = self.scope.module
         parts = own.name.split(".")
         base = parts[: len(parts) - node.level + own.is_package]
         return ".".join([*base, *([node.module] if node.module else [])])
 
     def imported_name(self, node: ast.ImportFrom, module: str, name: str) -> Types:
-        if api.is_api(module):
-            full = f"{module}.{name}"
+        full = api.theirs(f"{module}.{name}")
+        if api.is_api(full):
             if api.is_module(full):
                 self.use(node, full, "import")
                 return frozenset({Api(full)})
