@@ -238,6 +238,7 @@ def install() -> None:
         for space in spaces:
             if getattr(_part(package, space), name, None) is original:
                 setattr(_part(package, space), name, mine)
+    mode.follow(package.get_context("mode"))
 
 
 def _part(package: Any, space: str) -> Any:

@@ -83,8 +83,8 @@ class Lowered:
         for id, part, expected in zip(ids, parts, out):
             if id is not None:
                 self.symbols[id] = self._fitting(node, part, expected)
-        missing = [id for id in ids if id is not None and id not in self.symbols and self.graph.values[id].used]
-        if missing:
+        used = [id for id in ids if id is not None and self.graph.values[id].used]
+        if not self.symbols.keys() >= set(used):
             raise Uncompilable(f"{node.row}: MindSpore does not give all that backward needs ({node.where})")
 
     def _expected(self, id: int | None, node: Node) -> Any:
