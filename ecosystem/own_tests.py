@@ -55,8 +55,10 @@ class Entry(NamedTuple):
 
     @property
     def what(self) -> str:
-        """The arguments as the page shows them."""
+        """The arguments as the page shows them: of many files how many, and their folder."""
         part = f", each {self.every}th test" if self.every > 1 else ""
+        if len(self.arguments) > 3:
+            return f"{len(self.arguments)} of `{os.path.commonpath(self.arguments)}`{part}"
         return " ".join(f"`{word}`" for word in self.arguments) + part
 
 
