@@ -64,7 +64,9 @@ def _run(arguments: argparse.Namespace, screen: Screen) -> int:
     _show(found, arguments.all, screen)
     if any(f.error for f in found.files):
         return EXIT_ERROR
-    return EXIT_DIFFERS if found.by_word(MISSING) or any(f.unsure for f in found.files) else EXIT_SAME
+    failed = found.trace is not None and found.trace.exit_code != 0
+    unclear = failed or any(f.unsure for f in found.files)
+    return EXIT_DIFFERS if unclear or found.by_word(MISSING) else EXIT_SAME
 
 
 def _skeleton(arguments: argparse.Namespace, screen: Screen) -> int:
