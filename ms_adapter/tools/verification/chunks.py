@@ -27,6 +27,7 @@ class Chunk:
     made_by: dict[int, int]  # values of parameters -> events
     same: dict[int, int]  # values -> the same tensor's, unchanged, in a chunk before
     path: str
+    programs: int = -1  # graphs compiled so far, where they are counted
     _bytes: np.ndarray | None = field(default=None, repr=False)
 
     def array(self, number: int) -> np.ndarray | None:

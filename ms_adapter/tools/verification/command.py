@@ -33,6 +33,11 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add("--engine", choices=("ours", "pytorch"), default="ours", help="what the script runs on")
     add("--device", help="default device of ours")
+    add(
+        "--compile",
+        metavar="BACKEND",
+        help="ours in graph mode, by this backend of torch.compile (mindspore, replay), the reference eager",
+    )
     add("--dtype", choices=("float16", "bfloat16", "float32", "float64"), help="default dtype of ours")
     add("--seed", type=int, default=0, help="set in all runs before the script starts (default 0)")
     add("--spread-runs", type=int, default=2, metavar="N", help="perturbed runs of the reference (default 2)")
@@ -63,6 +68,7 @@ def _run(arguments: argparse.Namespace, screen: Screen) -> int:
         seed=arguments.seed,
         spread_runs=arguments.spread_runs,
         device=arguments.device,
+        compile=arguments.compile,
         dtype=arguments.dtype,
         most_elements=arguments.most_elements,
         folder=arguments.out,
@@ -73,10 +79,13 @@ def _run(arguments: argparse.Namespace, screen: Screen) -> int:
         same=outcome.finding is None,
         steps=outcome.steps,
         values_compared=outcome.compared,
+        programs=outcome.programs,
         amplified={"values": outcome.amplified, "first": outcome.amplified_first},
         finding=outcome.finding.to_dict() if outcome.finding else None,
         output=outcome.output,
     )
+    if arguments.compile and outcome.programs >= 0:
+        screen.line(f"graph mode: {outcome.programs} graphs compiled by {arguments.compile}")
     if outcome.amplified:
         screen.line(
             f"rounding was amplified in {outcome.amplified} values, first in {outcome.amplified_first}"

@@ -38,6 +38,7 @@ class Request:
     seed: int = 0
     spread_runs: int = 2
     device: str | None = None
+    compile: str | None = None  # a backend of torch.compile: ours runs in graph mode
     dtype: str | None = None
     most_elements: int = 1 << 18
     folder: str = "ms_adapter_verify"
@@ -53,6 +54,7 @@ class Outcome:
     output: dict[str, str] = field(default_factory=dict)  # what each side printed
     amplified: int = 0  # values that part by amplified rounding
     amplified_first: str = ""  # where that began
+    programs: int = -1  # graphs that ours compiled, where they are counted
 
 
 def verify_script(
@@ -95,6 +97,7 @@ def _start(request: Request, folder: str, launchers: Launchers, runs: list[Run])
         **common,
         "script": os.path.abspath(request.reference_script or request.script),
         "engine": request.reference_engine,
+        "compile": None if request.compile is None else "",
     }
     ours = {
         **common,
@@ -102,6 +105,7 @@ def _start(request: Request, folder: str, launchers: Launchers, runs: list[Run])
         "engine": request.engine,
         "device": request.device,
         "dtype": request.dtype,
+        "compile": request.compile,
     }
     for script in (request.reference_script or request.script, request.script):
         if not os.path.isfile(script):
@@ -153,7 +157,11 @@ def _compare(request: Request, runs: list[Run], pardon: Pardon, progress: Callab
     if finding is not None:
         finding.changed_lines = changed_lines(request.reference_script or request.script, request.script)
     output = {run.name: run.output() for run in runs[:2]}
-    return Outcome(finding, walk.steps, walk.compared, output, pardon.count, amplified_at(pardon.first))
+    if finding is None and request.compile is not None and ours.programs == 0:
+        raise ToolError(f"nothing was compiled, so nothing was compared in graph mode:\n{output['ours']}")
+    return Outcome(
+        finding, walk.steps, walk.compared, output, pardon.count, amplified_at(pardon.first), ours.programs
+    )
 
 
 def _ending(walk: Walk, reference: Chunk, ours: Chunk) -> Finding | None:

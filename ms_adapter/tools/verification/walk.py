@@ -177,7 +177,7 @@ class Walk:
             found = self.verdict(*pair, inputs)
             if not found.agree:
                 first = first or self._accused(Parting(r, o, found, what, pair))
-        return first
+        return first or self._named(r, o, "after", "parameter")
 
     def _sum_size(self, r: Event) -> float:
         reference = self.chunks[0]
@@ -338,7 +338,7 @@ class _Mapped:
         for name in ("ins", "outs"):
             self._number.update(zip(r.get(name, ()), p.get(name, ())))
         self._number.update(zip((n for _, n in r.get("changed", ())), (n for _, n in p.get("changed", ()))))
-        for name in ("gradients", "parameters", "states"):
+        for name in ("gradients", "after", "states", *(("parameters",) if r["kind"] == "step" else ())):
             by_name = dict(p.get(name, ()))
             self._number.update((number, by_name.get(key, -1)) for key, number in r.get(name, ()))
         self._number.update(zip((f[2] for f in r.get("flow", ())), (f[2] for f in p.get("flow", ()))))

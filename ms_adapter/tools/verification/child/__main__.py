@@ -87,7 +87,6 @@ def set_up(torch, request):
 
     import numpy as np
 
-    torch.compile = _eager
     if request.get("dtype"):
         torch.set_default_dtype(getattr(torch, request["dtype"]))
     if request.get("device"):
@@ -106,6 +105,7 @@ def record(torch, request, go):
     """Run the script as `python SCRIPT` would, with a record of what it computes."""
     from _msa_verify.perturb import Noise
     from _msa_verify.recorder import Recorder
+    from _msa_verify.units import Units
     from _msa_verify.values import Store
 
     store = Store(torch, request["folder"], request["most_elements"])
@@ -116,7 +116,12 @@ def record(torch, request, go):
             os._exit(0)
 
     recorder = Recorder(torch, store, noise, wait)
+    if request.get("compile") is not None:
+        recorder.units = Units(recorder, request["compile"])
+    torch.compile = _eager if recorder.units is None else recorder.units.compile
+    default = torch.get_default_dtype()
     set_up(torch, request)
+    recorder.drawn_dtype = default if request.get("dtype") else None
     sys.argv = [request["script"], *request["args"]]
     sys.path[0] = os.path.dirname(os.path.abspath(request["script"]))
     error = error_site = None

@@ -63,6 +63,11 @@ class ModuleWatch:
             else:
                 delattr(self._module, name)
 
+    @property
+    def running(self) -> bool:
+        """Whether a module runs."""
+        return bool(self._stack)
+
     def place(self) -> dict[str, str]:
         """The path and class of the running module."""
         path, cls = self._stack[-1] if self._stack else ("", "")
@@ -96,7 +101,10 @@ class ModuleWatch:
         recorder.add({"kind": "enter", "name": "enter", **about, "ins": self._numbers((args, kwargs))})
         self._stack.append(entry)
         try:
-            result = call(module, *args, **kwargs)
+            if recorder.units is not None and len(self._stack) == 1:
+                result = recorder.units.module(module, call, args, kwargs)
+            else:
+                result = call(module, *args, **kwargs)
         finally:
             self._stack.pop()
         recorder.add({"kind": "exit", "name": "exit", **about, "outs": self._numbers(result)})

@@ -7,13 +7,14 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Any
 
-from .draws import draws
+from .draws import draw_in, draws
 from .modules import ModuleWatch
 from .perturb import Noise
 from .render import arguments, tensors_in
 from .signatures import Signatures
 from .sites import Sites
 from .training import TrainingWatch
+from .units import Units
 from .values import Store
 
 _KEEP_FIGURES = frozenset(("batch_norm", "instance_norm"))
@@ -29,6 +30,16 @@ _QUESTIONS = frozenset((
     "is_nonzero", "backward", "__torch_function__", "__contains__", "__iter__", "__reduce_ex__",
     "__deepcopy__", "empty", "empty_like", "new_empty", "empty_strided",
 ))  # fmt: skip
+
+
+# Python's operators are called otherwise from framework to framework.
+_ONE_NAME = {
+    "__eq__": "eq", "__ne__": "ne", "__rsub__": "sub", "__floordiv__": "floor_divide",
+    "__rfloordiv__": "floor_divide", "__rpow__": "pow", "__rmod__": "remainder", "__invert__": "bitwise_not",
+    "__and__": "bitwise_and", "__or__": "bitwise_or", "__xor__": "bitwise_xor", "__rand__": "bitwise_and",
+    "__ror__": "bitwise_or", "__rxor__": "bitwise_xor", "__lshift__": "bitwise_left_shift",
+    "__rshift__": "bitwise_right_shift",
+}  # fmt: skip
 
 
 class Recorder:
@@ -48,6 +59,8 @@ class Recorder:
         self.sites = Sites(torch.__file__)
         self._signatures = Signatures(torch)
         self.events: list[dict[str, Any]] = []
+        self.units: Units | None = None  # in graph mode
+        self.drawn_dtype: Any = None  # of random numbers, where the default dtype is not the reference's
         self.muted = False  # backward and optimizers are events of their own
         self.first_event = 0  # the number of the chunk's first event
         self._process = os.getpid()
@@ -68,7 +81,8 @@ class Recorder:
     @property
     def watching(self) -> bool:
         """Whether what runs now is the user's and of this process (not of a data loader's worker)."""
-        return not self.muted and os.getpid() == self._process
+        inside = self.units is not None and self.units.inside
+        return not self.muted and not inside and os.getpid() == self._process
 
     def is_tensor(self, value: Any) -> bool:
         """Whether it is a tensor of the framework watched."""
@@ -82,6 +96,7 @@ class Recorder:
     def finish_chunk(self, last: bool = False, error: str | None = None, error_site: Any = None) -> None:
         """Hand over what has been gathered."""
         chunk = {"events": self.events, "first": self.first_event, "last": last, "error": error}
+        chunk["programs"] = self.units.programs if self.units is not None else -1
         self.store.finish_chunk({**chunk, "error_site": error_site})
         self.first_event += len(self.events)
         self.events = []
@@ -90,16 +105,21 @@ class Recorder:
 
     def call(self, func: Any, args: tuple, kwargs: dict) -> Any:
         """Run an operator that the script called, and write down what went in and came out."""
-        name = getattr(func, "__name__", "")
+        name = _ONE_NAME.get(getattr(func, "__name__", ""), getattr(func, "__name__", ""))
         if name in ("__get__", "__set__"):
             name = _property_name(func, name)
         if not name or name in _QUESTIONS or not self.watching:
+            if self.units is not None and self.units.inside and not self.muted:
+                return self.units.operator(name, func, args, kwargs)
             return func(*args, **kwargs)
         inputs = list(tensors_in((args, kwargs), self.is_tensor))
         before = [self.store.number_of(tensor) for tensor in inputs]
         versions = [_version(tensor) for tensor in inputs]
         stream = self.torch.get_rng_state().numpy().tobytes() if draws(name) else None
-        result = func(*args, **kwargs)
+        if self.drawn_dtype is None:
+            result = func(*args, **kwargs)
+        else:
+            result = draw_in(self.torch, self.drawn_dtype, name, func, args, kwargs)
         self._look(name, func, args, kwargs, inputs, before, versions, result, stream)
         return result
 
@@ -108,16 +128,36 @@ class Recorder:
         function, *rest = args
         if not self.watching:
             return original(*args, **kwargs)
-        inputs = list(tensors_in((rest, kwargs), self.is_tensor))
+        result, event = self._whole(f"{function.__name__}.apply", original, args, tuple(rest), kwargs)
+        if event is not None:
+            event["function"] = f"{function.__qualname__}.apply"
+            event["backward_site"] = self.sites.of_function(getattr(function, "backward", None))
+        return result
+
+    def call_unit(self, function: Any, run: Any, args: tuple, kwargs: dict) -> Any:
+        """Run a compiled function; what it made of all parameters is a result too."""
+        result, event = self._whole(function.__name__, run, args, args, kwargs)
+        if event is not None:
+            self.store.all_changed()
+            event["function"] = function.__qualname__
+            event["after"] = [(name, self.store.number_of(p)) for name, p in self.modules.parameters.items()]
+        if not self.modules.running:
+            self.finish_chunk()
+        return result
+
+    def _whole(self, name: str, run: Any, args: tuple, shown: tuple, kwargs: dict) -> tuple[Any, Any]:
+        """Run what the script has written as one operator: its result, and its event if it has one."""
+        inputs = list(tensors_in((shown, kwargs), self.is_tensor))
+        self.muted = True  # reading is no event; here the mode that brings events is on
         before = [self.store.number_of(tensor) for tensor in inputs]
         versions = [_version(tensor) for tensor in inputs]
-        result = original(*args, **kwargs)
-        name, count = f"{function.__name__}.apply", len(self.events)
-        self._look(name, function.apply, tuple(rest), kwargs, inputs, before, versions, result, None)
-        if len(self.events) > count:
-            self.events[-1]["function"] = f"{function.__qualname__}.apply"
-            self.events[-1]["backward_site"] = self.sites.of_function(getattr(function, "backward", None))
-        return result
+        self.muted = False
+        result = run(*args, **kwargs)
+        count = len(self.events)
+        self.muted = True
+        self._look(name, run, shown, kwargs, inputs, before, versions, result, None)
+        self.muted = False
+        return result, self.events[-1] if len(self.events) > count else None
 
     def _look(
         self,
