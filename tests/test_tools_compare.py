@@ -201,6 +201,27 @@ def test_unreadable_folder(tmp_path):
         read_path(tmp_path / "x")
 
 
+def test_an_unreadable_folder_among_others(tmp_path, monkeypatch, capsys):
+    """The rest is compared. As root may read all, the system's refusal is made here."""
+    for side in "ab":
+        for folder in ("open", "closed"):
+            (tmp_path / side / folder).mkdir(parents=True)
+            np.save(tmp_path / side / folder / "x.npy", np.ones(3))
+    listed = os.scandir
+
+    def refused(path):
+        if str(path).endswith(os.path.join("a", "closed")):
+            raise PermissionError(13, "Permission denied", str(path))
+        return listed(path)
+
+    monkeypatch.setattr(os, "scandir", refused)
+    code, found = run(tmp_path / "a", tmp_path / "b", capsys=capsys)
+    rows = {row["name"]: row for row in found["tensors"]}
+    assert code == 2 and rows["open/x"]["status"] == "same"
+    assert "the folder cannot be read (Permission denied)" in rows["closed"]["error"]
+    assert rows["closed/x"]["status"] == "only in B"
+
+
 def test_what_is_not_there(tmp_path, capsys):
     code, found = run(tmp_path / "no.npy", tmp_path / "no.npy", capsys=capsys)
     assert code == 2 and "no such file or folder" in found["error"]

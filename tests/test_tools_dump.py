@@ -175,6 +175,13 @@ def test_training_is_the_same(tmp_path):
     assert train(4) == plain
 
 
+class Root(torch.nn.Module):
+    """Infinite slope at 0."""
+
+    def forward(self, x):
+        return x.sqrt()
+
+
 def test_watch_stops_at_the_first_nan(tmp_path):
     net = Net()
     with torch.no_grad():
@@ -187,10 +194,30 @@ def test_watch_stops_at_the_first_nan(tmp_path):
         dump(path=str(tmp_path), watch="inf"),
     ):
         torch.full((3,), 1000.0).exp()
+    y = None
+    with (
+        pytest.raises(
+            RuntimeError, match=r"first NaN comes from \w+ in the backward pass, SqrtBackward0 in Root"
+        ),
+        dump(path=str(tmp_path), watch="nan"),
+    ):
+        y = Root()(torch.zeros(3, requires_grad=True))
+        (y * 0).sum().backward()
+    assert y is not None  # forward there was none
     with dump(path=str(tmp_path), watch="inf"):  # an infinity that is asked for
         scores = torch.zeros(3, 3).masked_fill(torch.eye(3) > 0, -float("inf"))
         assert torch.softmax(scores, 1).isfinite().all()
     assert rows(tmp_path)  # after all of them the dump is over and whole
+
+
+def test_memory_as_it_was_found_is_left_out(tmp_path):
+    garbage = [torch.full((64, 64), float("nan")) for _ in range(4)]
+    del garbage
+    with dump(path=str(tmp_path), level="operator", watch="nan"):
+        for make in (torch.empty, torch.ones(1).new_empty):
+            make((64, 64)).fill_(1.0)
+        torch.empty_like(torch.ones(64, 64)).zero_()
+    assert {row["Op Type"] for row in rows(tmp_path)} == {"fill", "ones", "zero"}
 
 
 def test_settings(tmp_path):

@@ -5,8 +5,11 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <string_view>
 #include <utility>
 
+#include "core/autograd/engine.h"
+#include "core/autograd/meta.h"
 #include "core/capture/watcher.h"
 #include "core/compare/compare.h"
 
@@ -81,6 +84,12 @@ class Unwatched {
   capture::Watcher* before_;
 };
 
+// Of operators whose result is memory as it was found: another in each run, a NaN for all one
+// knows.
+bool leaves_unset(std::string_view name) {
+  return name.starts_with("empty") || name.starts_with("new_empty") || name.starts_with("resize");
+}
+
 bool is_infinite_argument(const Value& v) {
   return v.tag() == Value::Tag::Float && std::isinf(v.real());
 }
@@ -104,6 +113,7 @@ void Recorder::set_folder(std::string folder) {
   calls_.clear();
   makers_.clear();
   kept_.clear();
+  made_in_.clear();
   n_calls_ = 0;
 }
 
@@ -118,6 +128,7 @@ bool Recorder::wanted(const std::string& type) {
 }
 
 void Recorder::call(LayerCall& call) {
+  if (leaves_unset(call.op.name)) return call.proceed();
   constexpr const char* kSuffix[] = {"", "_", ""};
   const std::string type = cat(call.op.name, kSuffix[static_cast<int>(call.form)]);
   const bool dumped = options_.operators && !folder_.empty() && wanted(type);
@@ -133,7 +144,9 @@ void Recorder::call(LayerCall& call) {
   const std::vector<Tensor> outputs = outputs_of(call);
   if (dumped && options_.outputs) values(call, name, "output", outputs);
   if (dumped && options_.graph) note_call(type, name, inputs, outputs);
-  if (options_.watch != Watch::Nothing) watch(call, inputs, outputs);
+  if (options_.watch == Watch::Nothing) return;
+  note_nodes(outputs);
+  watch(call, inputs, outputs);
 }
 
 void Recorder::values(const LayerCall& call, const std::string& name, const std::string& side,
@@ -192,6 +205,21 @@ void Recorder::note_call(const std::string& type, const std::string& name,
 
 // An infinity that comes in, as an element or as a number, is meant; one that an operator makes is
 // not.
+// Where an operator runs, and if that is in a backward pass, whose backward it is.
+std::string Recorder::place() const {
+  const Node* node = current_node();
+  if (!node) return cat(" in ", module_.empty() ? "no module" : module_);
+  const auto made = made_in_.find(node->sequence);
+  const std::string module = made == made_in_.end() ? "" : cat(" in ", made->second);
+  return cat(" in the backward pass, ", node->name(), module);
+}
+
+void Recorder::note_nodes(const std::vector<Tensor>& outputs) {
+  if (module_.empty()) return;
+  for (const Tensor& t : outputs)
+    if (t.defined() && t.requires_grad() && grad_fn(t)) made_in_[grad_fn(t)->sequence] = module_;
+}
+
 void Recorder::watch(const LayerCall& call, const std::vector<Tensor>& inputs,
                      const std::vector<Tensor>& outputs) {
   const Unwatched unwatched;
@@ -211,9 +239,8 @@ void Recorder::watch(const LayerCall& call, const std::vector<Tensor>& inputs,
       if (meant) continue;
     }
     std::string text =
-        cat("dump: the first ", s.nan ? "NaN" : "infinity", " comes from ", call.op.name, " in ",
-            module_.empty() ? "no module" : module_, ": ", s.nan, " NaN and ", inf,
-            " infinities of ", s.count, " elements. Its inputs:");
+        cat("dump: the first ", s.nan ? "NaN" : "infinity", " comes from ", call.op.name, place(),
+            ": ", s.nan, " NaN and ", inf, " infinities of ", s.count, " elements. Its inputs:");
     for (size_t i = 0; i < inputs.size(); ++i) text += cat("\n  ", i, ": ", describe(inputs[i]));
     flush();
     fail(ErrorKind::Runtime, text);

@@ -48,6 +48,9 @@ class Recorder final : public Layer {
   void watch(const LayerCall& call, const std::vector<Tensor>& inputs,
              const std::vector<Tensor>& outputs);
 
+  void note_nodes(const std::vector<Tensor>& outputs);
+  std::string place() const;
+
   const Options options_;
   const std::regex pattern_;
   Writer writer_;
@@ -56,6 +59,7 @@ class Recorder final : public Layer {
   std::unordered_map<std::string, bool> wanted_;
   std::unordered_map<const TensorImpl*, int> makers_;  // of the graph's tensors
   std::vector<Tensor> kept_;                           // so that no address comes twice
+  std::unordered_map<uint64_t, std::string> made_in_;  // nodes of this step -> modules; for `watch`
   int n_calls_ = 0;
 };
 

@@ -15,6 +15,9 @@ NEEDS_RICH = (
 )
 
 
+_UNBOUNDED = 10_000  # characters: a table takes what it needs
+
+
 class Screen:
     """Where a tool shows what it finds. With `--json` only `result` is printed, at the end."""
 
@@ -35,8 +38,13 @@ class Screen:
             self._console = Console(highlight=False)
             self._errors = Console(stderr=True, highlight=False)
             if not self._console.is_terminal:
-                self._console.width = max(self._console.width, 160)  # files and pipes do not wrap
+                self._console.width = _UNBOUNDED  # files and pipes do not wrap
         return self._console
+
+    @property
+    def width(self) -> int:
+        """Characters in a line."""
+        return 0 if self.as_json else self._rich().width
 
     def line(self, text: str = "", style: str | None = None) -> None:
         """One line of plain text (brackets are not markup)."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from itertools import compress
 from typing import TYPE_CHECKING
 
 from ms_adapter.tools.frame import EXIT_DIFFERS, EXIT_ERROR, EXIT_SAME, Tool, ToolError
@@ -55,6 +56,7 @@ def _run(arguments: argparse.Namespace, screen: Screen) -> int:
     return EXIT_SAME if report.same else EXIT_DIFFERS
 
 
+_WIDE = 160  # characters, which all columns need
 _COLUMNS = ("tensor", "status", "shape", "dtype", ">max abs", ">mean abs", ">max rel", ">mean rel", ">cosine",
             ">max ulp", ">near", "worst at", ">in A", ">in B", ">NaN", ">Inf")  # fmt: skip
 
@@ -80,9 +82,24 @@ def _dims(shape: tuple[int, ...] | None) -> str:
     return "" if shape is None else "(" + ", ".join(map(str, shape)) + ")"
 
 
+def _telling(report: Report, width: int) -> list[bool]:
+    """Which columns are shown: not those that say nothing, nor in a narrow terminal what --json has too."""
+    apart = any(row.worst_index is not None for row in report.rows)
+    hidden = set() if apart else {"worst at", ">in A", ">in B"}
+    if not any(row.nan_a or row.nan_b for row in report.rows):
+        hidden.add(">NaN")
+    if not any(row.inf_a or row.inf_b for row in report.rows):
+        hidden.add(">Inf")
+    if width < _WIDE:
+        hidden |= {">mean abs", ">mean rel", ">cosine"}
+    return [name not in hidden for name in _COLUMNS]
+
+
 def _show(report: Report, top: int, screen: Screen) -> None:
     rows = report.rows[:top] if top else report.rows
-    screen.table("", _COLUMNS, (_cells(row) for row in rows))
+    shown = _telling(report, screen.width)
+    columns = list(compress(_COLUMNS, shown))
+    screen.table("", columns, (list(compress(_cells(row), shown)) for row in rows))
     if len(rows) < len(report.rows):
         screen.line(f"{len(report.rows) - len(rows)} more, none worse (--top 0 shows all)")
     for row in report.rows:

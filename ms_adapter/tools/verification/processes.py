@@ -74,7 +74,10 @@ class Launcher:
             text = self._process.stdout.read().decode("utf-8", "replace")
             last = "\n".join(text.strip().splitlines()[-8:])
             what = "PyTorch" if self.engine == "pytorch" else "ms_adapter"
-            raise ToolError(f"{self.python} cannot load {what}:\n{last}")
+            way_out = ""
+            if "No module named 'torch'" in last:
+                way_out = "\nName an interpreter that has PyTorch: --reference-python"
+            raise ToolError(f"{self.python} cannot load {what}:\n{last}{way_out}")
         return int(answer)
 
     def close(self) -> None:
@@ -160,7 +163,7 @@ class Run:
                 return found
             if ended:
                 last = "\n".join(self.output().strip().splitlines()[-8:])
-                raise ToolError(f"the {self.name} run ended without its record:\n{last}")
+                raise ToolError(f"the run '{self.name}' ended without its record:\n{last}")
             time.sleep(_POLL_S)
 
     def _ended(self, timeout_s: float) -> bool:
