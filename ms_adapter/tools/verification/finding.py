@@ -213,11 +213,12 @@ def _places(walk: Walk, culprit: Culprit, event: Event, settings: set[str]) -> l
             "its backward": (own or {}).get("backward_site") if culprit.why == "gradient" else None,
             "mode set": (entered or {}).get("mode_set"),
             "made": (own or {}).get("made") or (entered or {}).get("made"),
+            "schedule made": (own or {}).get("scheduled"),
             "here": (own or {}).get("site"),
             "module called": (entered or {}).get("site"),
         }
         if own is not None and "groups" in own:
-            told = "made"
+            told = "schedule made" if _scheduled_otherwise(culprit) else "made"
         order = (
             sorted(by_what, key=lambda what: what != told)
             if told
@@ -226,6 +227,17 @@ def _places(walk: Walk, culprit: Culprit, event: Event, settings: set[str]) -> l
         found += [make_place(what, side, site) for what in order if (site := by_what[what])]
     unique = {(p.side, p.file, p.line): p for p in reversed(found)}
     return [p for p in found if unique[(p.side, p.file, p.line)] is p]
+
+
+def _scheduled_otherwise(culprit: Culprit) -> bool:
+    """Whether a schedule has set the rate differently, from the same rate at first."""
+    r, o = culprit.reference, culprit.ours
+    if r is None or o is None or not o.get("scheduled") or not r.get("scheduled"):
+        return False
+    pairs = list(zip(r["groups"], o["groups"]))
+    return any(a.get("lr") != b.get("lr") for a, b in pairs) and all(
+        a.get("initial_lr") == b.get("initial_lr") for a, b in pairs
+    )
 
 
 def changed_lines(reference: str, ours: str, most: int = 12) -> list[Changed]:

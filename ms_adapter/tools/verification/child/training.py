@@ -19,6 +19,7 @@ class TrainingWatch:
     def __init__(self, recorder: Recorder) -> None:
         self._recorder = recorder
         self._made: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
+        self._scheduled: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
         self._undo: list[tuple[Any, str, Any]] = []
         self._handles: list[Any] = []
         self._flow: list[tuple[int, int, int]] = []
@@ -32,6 +33,7 @@ class TrainingWatch:
         self._wrap(torch.optim.Optimizer, "zero_grad", self._zero)
         self._wrap(torch.nn.Module, "zero_grad", self._zero)
         self._wrap(torch.optim.Optimizer, "__init__", self._make_optimizer)
+        self._wrap(torch.optim.lr_scheduler.LRScheduler, "__init__", self._make_schedule)
         self._wrap(torch.autograd.Function, "apply", self._recorder.call_custom)
         module = import_module(torch.__name__ + ".optim.optimizer")
         self._handles = [
@@ -60,6 +62,12 @@ class TrainingWatch:
     def _make_optimizer(self, init: Any, args: tuple, kwargs: dict) -> None:
         init(*args, **kwargs)
         self._made[args[0]] = self._recorder.sites.making(args[0], 2)
+
+    def _make_schedule(self, init: Any, args: tuple, kwargs: dict) -> None:
+        init(*args, **kwargs)
+        optimizer = args[1] if len(args) > 1 else kwargs.get("optimizer")
+        if optimizer is not None:
+            self._scheduled[optimizer] = self._recorder.sites.making(args[0], 2)
 
     # --- gradients
 
@@ -169,6 +177,7 @@ class TrainingWatch:
             **self._recorder.modules.place(),
             "site": self._recorder.sites.here(depth),
             "made": self._made.get(optimizer),
+            "scheduled": self._scheduled.get(optimizer),
             "groups": [_settings(group) for group in optimizer.param_groups],
         }
 
