@@ -27,6 +27,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument(
         "--max-samples", type=int, default=6, help="samples for a dtype, a fixed random choice"
     )
+    parser.add_argument("--confirm", type=int, default=40, help="samples for what looks identical")
     parser.add_argument("--jobs", type=int, default=2, help="worker processes")
     parser.add_argument("--timeout", type=float, default=30.0, help="seconds without progress: a hang")
     parser.add_argument("--records", help="keep the raw outcomes in this file")
@@ -89,26 +90,39 @@ def check(opts: Any, face: MindSporeFace) -> int:
     return 1 if faults or not rows else 0
 
 
+def candidates(face: MindSporeFace, only: str) -> dict[str, list[str]]:
+    """PyTorch's names, each with those of MindSpore's that are there."""
+    paths = [path for path in names.all_names() if re.search(only, path)]
+    return {path: [c for c in names.candidates(path) if _is_there(face.resolve(c))] for path in paths}
+
+
+def confirm(
+    chosen: dict[str, list[str]], outcomes: dict[str, Any], face: MindSporeFace, opts: Any
+) -> dict[str, Any]:
+    """What looks identical once more, with more samples."""
+    wanted = {}
+    for path, found in chosen.items():
+        for entry in assemble.record(path, found, outcomes, face)["maps"]:
+            if entry["verdict"] == table.IDENTICAL and entry["checked"]:
+                wanted[f"{path} > {entry['to']}"] = run.dtypes_of(path)
+    print(f"{len(wanted)} pairs to confirm", file=sys.stderr, flush=True)
+    return measure(wanted, argparse.Namespace(**{**vars(opts), "max_samples": opts.confirm}))
+
+
 def main() -> int:
     opts, begin = arguments(), time.time()
     face = MindSporeFace()
     if opts.check:
         return check(opts, face)
-    paths = [path for path in names.all_names() if re.search(opts.only, path)]
-    known = json.loads(Path(opts.reuse).read_text()) if opts.reuse else {}
-    wanted: dict[str, list[str]] = {}
-    chosen: dict[str, list[str]] = {}
-    for path in paths:
-        chosen[path] = [c for c in names.candidates(path) if _is_there(face.resolve(c))]
-        for candidate in chosen[path]:
-            pair = f"{path} > {candidate}"
-            if pair not in known:
-                wanted[pair] = run.dtypes_of(path)
-    print(f"{len(paths)} names, {len(wanted)} pairs to measure", file=sys.stderr, flush=True)
-    outcomes = known | measure(wanted, opts)
+    chosen = candidates(face, opts.only)
+    outcomes = json.loads(Path(opts.reuse).read_text()) if opts.reuse else {}
+    pairs = [(path, f"{path} > {candidate}") for path, found in chosen.items() for candidate in found]
+    wanted = {pair: run.dtypes_of(path) for path, pair in pairs if pair not in outcomes}
+    print(f"{len(chosen)} names, {len(wanted)} pairs to measure", file=sys.stderr, flush=True)
+    outcomes |= measure(wanted, opts)
+    outcomes |= confirm(chosen, outcomes, face, opts)
     if opts.records:
-        with open(opts.records, "w") as file:
-            json.dump(outcomes, file)
+        Path(opts.records).write_text(json.dumps(outcomes))
     assemble.write(chosen, outcomes, face, partial=bool(opts.only))
     print(f"{time.time() - begin:.0f} s", file=sys.stderr)
     return 0
