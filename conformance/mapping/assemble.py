@@ -58,7 +58,8 @@ def record(path: str, found: list[str], outcomes: dict[str, Any], face: Any) -> 
         for name in found
     ]
     maps = sorted(
-        (m for m in maps if likely(path, m)), key=lambda m: (*rank(m), not _namesakes(path, m["to"]))
+        (m for m in maps if likely(path, m)),
+        key=lambda m: (*rank(m), not _namesakes(path, m["to"]), -agreement(m)),
     )
     return {"kind": kind_of(path, ours), "signatures": own, "maps": maps[:KEPT]}
 
@@ -78,6 +79,12 @@ def likely(path: str, entry: dict[str, Any]) -> bool:
     """Whether it is called the same, listed by hand, or differs little: what the registry builds an operator
     from need not do the same by itself."""
     return _namesakes(path, entry["to"]) or entry["to"] in pairs().get(path, {}) or rank(entry)[0] < 2
+
+
+def agreement(entry: dict[str, Any]) -> float:
+    """The share of the samples that agree."""
+    counts = [tuple(map(int, count.split(" of "))) for count in entry["checked"].values()]
+    return sum(good for good, _ in counts) / max(1, sum(every for _, every in counts))
 
 
 def _namesakes(path: str, name: str) -> bool:

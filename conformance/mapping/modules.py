@@ -82,7 +82,9 @@ def _judge(
         arguments = Arguments(path, target, case(path).module_cls, theirs)
         got = theirs(*made_args, **arguments.named(made_kwargs))
         got.set_train(training)
-        if fault := _load(want, got, face, details(path, target).get("state", {})):
+        if fault := _load(
+            want, got, face, details(path, target).get("state", {}), [*ctor.args, *kwargs.values()]
+        ):
             return "state", fault
         answer = got(*inputs, **options)
     except Exception as err:
@@ -95,14 +97,14 @@ def _judge(
     return ("near" if near else "values"), fault[:160]
 
 
-def _load(want: torch.nn.Module, got: Any, face: Any, names: dict[str, str]) -> str:
-    """Copies parameters and buffers by name; says what has no counterpart."""
-    have = dict(got.parameters_and_names())
+def _load(want: torch.nn.Module, got: Any, face: Any, names: dict[str, str], given: list[Any]) -> str:
+    """Copies parameters and buffers by name; says what has no counterpart and was not `given` either."""
+    buffers, have = dict(want.named_buffers()), dict(got.parameters_and_names())
     have |= dict(got.named_buffers())
     for name, value in want.state_dict().items():
         other = have.get(names.get(name, name))
         if other is None:
-            if name == "num_batches_tracked":
+            if name == "num_batches_tracked" or any(g is buffers.get(name) for g in given):
                 continue
             return f"no parameter `{name}` (it has {', '.join(have) or 'none'})"
         if tuple(other.shape) != tuple(value.shape):

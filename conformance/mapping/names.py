@@ -63,7 +63,9 @@ def pairs() -> dict[str, dict[str, dict[str, Any]]]:
     for name, words in content["names"].items():
         made[name] = {f"mindspore.{word}": {} for word in ([words] if isinstance(words, str) else words)}
     for pair in content["pair"]:
-        made.setdefault(pair["torch"], {})[f"mindspore.{pair['mindspore']}"] = pair
+        for name in [pair["torch"]] if isinstance(pair["torch"], str) else pair["torch"]:
+            target = pair["mindspore"].format(split(name)[1])
+            made.setdefault(name, {})[f"mindspore.{target}"] = pair
     return made
 
 

@@ -19,8 +19,9 @@ from ..face import Face, Missing, dotted
 from ..ops import GAUGE, SEED, UNDEFINED, floor_of, full_name, invoke, pick
 from . import modules, optimizers, samples, signatures
 from .face import MindSporeFace
-from .fit import renames
+from .fit import OF_PLACE, renames, same_value
 from .names import details
+from .signatures import KEYWORD, POSITIONAL, REQUIRED
 
 DTYPES = (*("float32", "int64", "bool", "float64", "float16", "bfloat16", "int32", "uint8", "complex64"),)
 common_utils.extract_test_fn = core.extract_test_fn = lambda: None  # it reads the stack for each sample
@@ -95,14 +96,25 @@ class Arguments:
         known = details(path, target)
         self.values, self.given = known.get("values", {}), known.get("given", {})
         method = path.startswith("torch.Tensor.")
-        self.renamed = known.get("names") or renames(
-            signatures.of(found, method), signatures.of(theirs, method)
-        )
+        ours, offered = signatures.of(found, method), signatures.of(theirs, method)
+        self.renamed = known.get("names") or renames(ours, offered)
+        self.defaults = {p.name: p.default for s in ours for p in s}
+        there = {p.name for s in offered for p in s if p.kind in (POSITIONAL, KEYWORD)}
+        self.absent = set(known.get("absent", [])) | (set(self.defaults) - there if there else set())
 
     def named(self, kwargs: dict[str, Any]) -> dict[str, Any]:
-        """By the other name, with the value that means the same; and what has to be given besides."""
-        made = {self.renamed.get(k, k): self._value(k, v) for k, v in kwargs.items()}
+        """By the other name, with the value that means the same; and what has to be given besides. What
+        MindSpore does not take is left out where it says PyTorch's default, or only of place."""
+        made = {
+            self.renamed.get(k, k): self._value(k, v)
+            for k, v in kwargs.items()
+            if k not in OF_PLACE and not self._needless(k, v)
+        }
         return {**self.given, **made}
+
+    def _needless(self, name: str, value: Any) -> bool:
+        absent = name in self.absent and name not in self.renamed
+        return absent and same_value(repr(value), self.defaults.get(name, "0" if value == 0 else REQUIRED))
 
     def _value(self, name: str, value: Any) -> Any:
         return eval(self.values[name], {"value": value}) if name in self.values else value
