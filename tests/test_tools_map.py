@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import json
 from pathlib import Path
 
@@ -22,6 +23,10 @@ def signature(written: str) -> Signature:
     found = parsed(written)
     assert found is not None
     return found
+
+
+def test_examples_of_the_documentation() -> None:
+    assert doctest.testmod(table).failed == 0
 
 
 def test_lookup_gives_the_counterpart_and_the_differences() -> None:

@@ -194,6 +194,7 @@ def _example(measured: dict[str, Any], where: list[str], kind: str) -> str:
 def _plain(text: str) -> str:
     """A finding of the comparison in few words."""
     text = re.sub(r"^values: ", "", " ".join(text.split()))
+    text = re.split(r",? *Please (?:confirm|create)", text)[0]  # MindSpore's advice
     if m := re.search(r"Greatest absolute difference: (\S+)", text):
         if m.group(1) == "0":
             return "other values"

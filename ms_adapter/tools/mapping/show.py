@@ -45,9 +45,9 @@ def one(record: Record, screen: Screen) -> None:
     screen.table("", ("of", "signature"), rows)
     _details(best, screen)
     _both(record, best, screen)
-    others = [(c.name, c.summary) for c in record.counterparts[1:]]
+    others = [(c.name, c.summary, listing(c)) for c in record.counterparts[1:]]
     if others:
-        screen.table("other MindSpore names", ("name", "verdict"), others)
+        screen.table("other MindSpore names", ("name", "verdict", "differences"), others)
 
 
 def _heading(text: str, verdict: str, words: str, screen: Screen) -> None:

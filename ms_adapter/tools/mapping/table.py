@@ -150,8 +150,8 @@ def _reversed() -> dict[str, list[tuple[str, int]]]:
 def reverse(pattern: str) -> list[tuple[str, list[tuple[Record, Counterpart]]]]:
     """MindSpore's names that fit a pattern, each with PyTorch's names for it, best first.
 
-    >>> [torch.name for torch, _ in reverse("mindspore.mint.nn.functional.relu")[0][1]]
-    ['torch.nn.functional.relu']
+    >>> [torch.name for torch, _ in reverse("mindspore.mint.nn.Conv2d")[0][1]]
+    ['torch.nn.Conv2d']
     """
     pattern = full(pattern, "mindspore") if not pattern.startswith("*") else pattern
     made = []
