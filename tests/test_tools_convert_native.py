@@ -208,10 +208,13 @@ def test_classes_that_become_cells() -> None:
 
 
 def test_the_command_lists_what_is_marked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "f.py").write_text("import torch\ntorch.no_grad()\nx = torch.cat([1]).forward()\n")
+    (tmp_path / "f.py").write_text("import torch\ntorch.no_grad()\ntorch.cat([1]).forward()\ntorch.abs(1)\n")
     out = tmp_path / "out.py"
     assert cli.main(["convert", str(tmp_path / "f.py"), "--to", "mindspore", "-o", str(out), "--json"]) == 1
     (told,) = json.loads(capsys.readouterr().out)["files"]
-    assert [(r["line"], r["why"]) for r in told["remarks"]][0] == (2, "torch.no_grad is missing in MindSpore")
+    remarks = [(r["line"], r["why"]) for r in told["remarks"]]
+    assert remarks[0] == (2, "torch.no_grad is missing in MindSpore")
+    assert remarks[-1] == (4, "torch.abs is not in the map")
     assert "mindspore.mint.cat([1])" in out.read_text()
+    assert out.read_text().count("# mindspore: ") == 1
     assert (tmp_path / "f.py").read_text().startswith("import torch\n")

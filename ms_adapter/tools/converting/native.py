@@ -1,4 +1,4 @@
-"""`convert --to mindspore`: MindSpore's own names for what the map calls identical, a comment at the rest.
+"""`convert --to mindspore`: MindSpore's own names for what the map calls identical, a word at the rest.
 
 What has no identical counterpart stays PyTorch's, on ms_adapter: its imports are rewritten as without the
 option.
@@ -36,6 +36,7 @@ class Judgement:
     to: str  # MindSpore's name; empty: it stays
     why: str = ""
     detail: str = ""
+    known: bool = False  # that MindSpore's differs or is missing, which a comment says
 
 
 def judged(name: str, loud: bool) -> Judgement:
@@ -45,12 +46,13 @@ def judged(name: str, loud: bool) -> Judgement:
         return Judgement("", "is not in the map")
     best = record.best
     if best is None:
-        return Judgement("", "is missing in MindSpore")
+        return Judgement("", "is missing in MindSpore", known=True)
     detail = "; ".join(d.text for d in best.differences[:2]) or best.unmeasured
     if record.verdict == "identical":
         return Judgement(best.name)
     taken = name == MODULE or (loud and best.loud)
-    return Judgement(best.name if taken else "", f"{record.summary} ({best.name})", detail)
+    why = f"{record.summary} ({best.name})"
+    return Judgement(best.name if taken else "", why, detail, record.verdict == "differs")
 
 
 def cell_names(trees: Iterable[tuple[ast.AST, list[Use]]]) -> frozenset[str]:
@@ -134,9 +136,10 @@ class Native(Positioned):
             self.statements.pop()
 
     def mark(self, node: cst.CSTNode, name: str, judgement: Judgement) -> None:
-        """Leave a word at the statement, and the whole reason in the report."""
-        line = self.place(self.statements[-1] if self.statements else node).start.line
-        self.marks[line][name] = judgement.why
+        """The whole reason goes into the report, and what is known to differ to the statement as well."""
+        if judgement.known:
+            line = self.place(self.statements[-1] if self.statements else node).start.line
+            self.marks[line][name] = judgement.why
         detail = f": {judgement.detail}" if judgement.detail else ""
         self.remark(node, f"{name} {judgement.why}{detail}")
 
