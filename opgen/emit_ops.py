@@ -206,7 +206,9 @@ class Emitter:
         return [*lines, self.run_kernel("where", self.inner)]
 
     def named_tensors(self, device: str) -> str:
-        return ", ".join([f'"{self.row.name}"', device, *self.tensor_args])
+        of_form = self.row.shape in ("sized_like", "full_like")  # the inputs' elements are not read
+        read = [] if of_form else self.tensor_args
+        return ", ".join([f'"{self.row.name}"', device, *read])
 
     def run_kernel(self, device: str, results: list[str]) -> str:
         call = f"kernels::{self.row.cpp}({', '.join([*self.args, *results])});"

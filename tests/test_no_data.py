@@ -48,3 +48,10 @@ def test_what_only_has_a_shape_goes_on() -> None:
     assert NONE[INDEX].shape == (2,) and NONE[INDEX].device.type == "meta"
     assert VALUES[:1].expand_as(NONE).tolist() == [1.0] * 5
     assert NO_MATRIX.copy_(MATRIX).device.type == "meta"
+
+
+@pytest.mark.parametrize("name", ["empty_like", "zeros_like", "ones_like", "rand_like"])
+def test_what_takes_the_form_alone_is_made_on_cpu(name):
+    made = getattr(torch, name)(torch.empty(2, 3, device="meta"), device="cpu")
+    assert (made.device.type, tuple(made.shape)) == ("cpu", (2, 3))
+    assert torch.full_like(torch.empty(2, device="meta"), 7, device="cpu").tolist() == [7, 7]

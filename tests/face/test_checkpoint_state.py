@@ -3,7 +3,7 @@
 import pytest
 import torch.distributed.checkpoint.state_dict  # noqa: F401 - PyTorch does not import it by itself
 
-import ms_adapter.pytorch.distributed.checkpoint.state_dict as ours
+import ms_adapter.pytorch.distributed.checkpoint.state_dict  # noqa: F401
 
 
 def scenario_of(t, strict):
@@ -32,6 +32,12 @@ def test_frozen_parameters_can_be_left_out(both):
     both(scenario)
 
 
-def test_states_of_optimizers_raise():
-    with pytest.raises(NotImplementedError, match="over processes"):
-        ours.get_optimizer_state_dict(None, None)
+def test_states_of_optimizers_go_by_names_of_parameters(both):
+    def scenario(t):
+        states = t.distributed.checkpoint.state_dict
+        model = t.nn.Linear(2, 1)
+        optimizer = t.optim.SGD(model.parameters(), lr=0.5, momentum=0.9)
+        found = states.get_optimizer_state_dict(model, optimizer)
+        return sorted(found["state"]), [group["params"] for group in found["param_groups"]]
+
+    both(scenario)
