@@ -39,6 +39,18 @@ def test_the_device_gives_what_the_reference_gives(script, reference, tmp_path):
     assert outcome.compared > 300
 
 
+@pytest.mark.parametrize("device", [None, "mindspore"])
+def test_graph_mode_gives_what_our_engine_gives(device, tmp_path):
+    """In step 2 the device rounds an input of relu to the other side of 0: no fault of the graph."""
+    request = Request(
+        script=str(SCRIPTS / "cnn.py"), reference_engine="ours", device=device, compile="mindspore",
+        spread_runs=1, folder=str(tmp_path / "out"),
+    )  # fmt: skip
+    outcome = verify_script(request)
+    assert outcome.finding is None, outcome.finding
+    assert outcome.programs > 0 and outcome.steps == 8
+
+
 def test_a_fault_on_the_device_is_found(tmp_path):
     text = (SCRIPTS / "cnn.py").read_text()
     wrong = tmp_path / "cnn.py"

@@ -118,6 +118,10 @@ def _start(request: Request, folder: str, launchers: Launchers, runs: list[Run])
     wanted += [
         (f"perturbed-{i + 1}", python, {**reference, "noise": i + 1}) for i in range(request.spread_runs)
     ]
+    if request.compile is not None and (request.device or request.engine != request.reference_engine):
+        # Nothing inside of a graph can be repeated: what ours does eagerly is no fault of the graph.
+        eager = {**ours, "script": reference["script"], "compile": ""}
+        wanted.append(("eager", sys.executable, eager))
     started = [launchers.get(python, what["engine"]) for _, python, what in wanted]  # they load side by side
     for launcher, (name, _, what) in zip(started, wanted):
         runs.append(Run(name, launcher, what, folder))
