@@ -43,3 +43,13 @@ def test_what_is_broken_is_told(monkeypatch, capsys):
 def test_an_old_python(monkeypatch):
     monkeypatch.setattr(doctor.sys, "version_info", (3, 9, 0, "final", 0))
     assert doctor._python().status == doctor.WRONG
+
+
+def test_without_rich(monkeypatch, capsys):
+    find = doctor.importlib.util.find_spec
+    monkeypatch.setattr(
+        doctor.importlib.util, "find_spec", lambda name, *rest: None if name == "rich" else find(name, *rest)
+    )
+    assert doctor.TOOL.main([]) in (0, 1)
+    printed = capsys.readouterr().out
+    assert "engine: ok" in printed and "tools: " in printed and "pip install" in printed

@@ -188,11 +188,20 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     pass
 
 
+def _show_plainly(found: list[Check]) -> None:
+    """Without rich: what is missing must be told by the tool that looks for it."""
+    for check in found:
+        print(f"{check.name}: {check.status}, {check.found}" + (f": {check.advice}" if check.advice else ""))
+
+
 def _run(arguments: argparse.Namespace, screen: Screen) -> int:
     found = list(examine())
     screen.result["checks"] = [check._asdict() for check in found]
-    screen.table("", ("", "status", "found", "what to do"), found)
     wrong = [check for check in found if check.status == WRONG]
+    if importlib.util.find_spec("rich") is None and not screen.as_json:
+        _show_plainly(found)
+        return EXIT_DIFFERS if wrong else EXIT_SAME
+    screen.table("", ("", "status", "found", "what to do"), found)
     for check in wrong:
         screen.bad(f"{check.name}: {check.found}. {check.advice}")
     if not wrong:

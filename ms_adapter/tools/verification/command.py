@@ -17,7 +17,9 @@ EXAMPLES = """\
   ms-adapter verify --steps 3 train.py --epochs 1             # options of the script after its name
   ms-adapter verify --reference-python ~/torch/bin/python train.py
   ms-adapter verify --reference old.py new.py                 # two versions of a script
-  ms-adapter verify --reference-engine ours --dtype float64 train.py"""
+  ms-adapter verify --reference-engine ours --dtype float64 train.py
+  ms-adapter verify --device mindspore train.py               # the device against PyTorch
+  ms-adapter verify --compile mindspore train.py              # graph mode against PyTorch"""
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
