@@ -114,8 +114,12 @@ def test_another_target(use, installed):
 
 
 def test_a_target_that_is_asked_for():
-    with pytest.raises(NotImplementedError, match="device_target='GPU' is not supported yet"):
+    with pytest.raises(NotImplementedError, match="device_target='GPU' is not supported, .* or say 'CPU'"):
         ms.set_context(device_target="GPU")
+    with pytest.raises(
+        NotImplementedError, match="'Ascend' is not on this machine .MindSpore: .*davinci.* or say 'CPU'"
+    ):
+        ms.set_device("Ascend")
 
 
 def test_a_name_of_mindspores_own(monkeypatch):

@@ -19,6 +19,7 @@
 #include "core/dispatch/generated_support.h"
 #include "core/dispatch/saving.h"
 #include "core/storage/host_memory.h"
+#include "core/storage/stand_in.h"
 
 namespace msa::py {
 
@@ -129,9 +130,25 @@ class PackageBackend final : public Backend {
     if (!names_.from_dtype[0]) load_names();
     return names_;
   }
-  PyObject* make_handle() const { return make_handle_.get(); }
+
+  // MindSpore's tensor of one here, and the other way: over the same memory, or copied where
+  // MindSpore's target has memory of its own.
+  Owned handle(const Tensor& t) { return handle_of(t, make_handle_.get(), shares_memory()); }
+  Tensor tensor(PyObject* theirs) {
+    if (shares_memory()) return taken(theirs, device_, names());
+    Owned home = checked(PyObject_CallMethod(package_.get(), "home", "O", theirs));
+    return on_shared(tensor_of(home.get()), device_);
+  }
 
  private:
+  // Asked at the first use, when MindSpore is there: its target says it.
+  bool shares_memory() {
+    if (!shares_memory_)
+      shares_memory_ =
+          checked(PyObject_CallMethod(package_.get(), "shares_memory", nullptr)).get() == Py_True;
+    return *shares_memory_;
+  }
+
   Plan& plan_of(const OpInfo& op) {
     auto found = plans_.find(&op);
     return found != plans_.end() ? *found->second : *(plans_[&op] = make_plan(op));
@@ -264,7 +281,7 @@ class PackageBackend final : public Backend {
     to.any_empty |= t.numel() == 0;
     to.any_scalar |= t.dim() == 0;
     to.dtypes |= bit(t.dtype());
-    to.objects.push_back(handle_of(t, make_handle_.get()).release());
+    to.objects.push_back(handle(t).release());
     to.tensors.push_back(t);
     return true;
   }
@@ -352,7 +369,7 @@ class PackageBackend final : public Backend {
   bool accept(const OpInfo& op, PyObject* given, const Operands& operands, const Candidate& c,
               const Results* expected, Known* seen, Results& results) {
     if (given == Py_NotImplemented) return false;
-    if (seen && seen->laid_out == &c) {
+    if (seen && seen->laid_out == &c && shares_memory()) {
       results.set(
           own(taken_as(given, device_, seen->layout, seen->expected.tensors[0].dtype()), operands));
       return true;
@@ -367,11 +384,10 @@ class PackageBackend final : public Backend {
       found.kind = PyTuple_Check(given) ? Results::Kind::Tuple : Results::Kind::List;
       Owned items = checked(PySequence_Fast(given, "results"));
       for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items.get()); ++i)
-        found.tensors.push_back(
-            own(taken(PySequence_Fast_GET_ITEM(items.get(), i), device_, names()), operands));
+        found.tensors.push_back(own(tensor(PySequence_Fast_GET_ITEM(items.get(), i)), operands));
     } else {
       found.kind = Results::Kind::Tensor;
-      Tensor t = taken(given, device_, names());
+      Tensor t = tensor(given);
       layout = t.layout();
       found.tensors.push_back(own(std::move(t), operands));
     }
@@ -456,6 +472,7 @@ class PackageBackend final : public Backend {
 
   Device device_;
   Owned package_, make_handle_, fell_back_, refuse_;
+  std::optional<bool> shares_memory_;
   DTypeNames names_;
   std::map<const OpInfo*, std::unique_ptr<Plan>> plans_;
 };
@@ -469,24 +486,32 @@ Device device_argument(PyObject* o) {
   return device;
 }
 
+// The name as it is: the device is not there before it has a package.
+std::string text_of(PyObject* name) {
+  const char* text = PyUnicode_AsUTF8(name);
+  if (!text) throw PythonError();
+  return text;
+}
+
 PackageBackend& package_of(PyObject* device) {
   PackageBackend* backend = backends[static_cast<int>(device_argument(device).kind)];
   MSA_REQUIRE(backend, Runtime, "this device is not run by another package");
   return *backend;
 }
 
-// _C.set_package(device, package, in_host_memory)
+// _C.set_package(device, package): the tensors of the device live in host memory, which MindSpore's
+// CPU target shares.
 PyObject* set_package(PyObject*, PyObject* args) {
   return guarded([&]() -> PyObject* {
     PyObject *device, *package;
-    int in_host_memory;
-    if (!PyArg_ParseTuple(args, "OOp", &device, &package, &in_host_memory)) throw PythonError();
-    Device where = device_argument(device);
+    if (!PyArg_ParseTuple(args, "OO", &device, &package)) throw PythonError();
+    const Device where = parse_device(text_of(device));
     // Lives as long as the process: calls may be under way.
     auto* backend = new PackageBackend({where.kind}, package);
     backends[static_cast<int>(where.kind)] = backend;
     set_backend(where.kind, backend);
-    set_host_memory(where.kind, in_host_memory != 0);
+    set_host_memory(where.kind, true);
+    set_device_present(where.kind, true);
     return none();
   });
 }
@@ -502,7 +527,7 @@ PyObject* package_tensor(PyObject*, PyObject* tensor) {
                 Py_TYPE(tensor)->tp_name);
     const Tensor& t = tensor_of(tensor);
     Owned device(device_object(t.device()));
-    return handle_of(t, package_of(device.get()).make_handle()).release();
+    return package_of(device.get()).handle(t).release();
   });
 }
 
@@ -511,7 +536,7 @@ PyObject* adopt_tensor(PyObject*, PyObject* args) {
   return guarded([&]() -> PyObject* {
     PyObject *device, *tensor;
     if (!PyArg_ParseTuple(args, "OO", &device, &tensor)) throw PythonError();
-    return wrap(taken(tensor, device_argument(device), package_of(device).names()));
+    return wrap(package_of(device).tensor(tensor));
   });
 }
 

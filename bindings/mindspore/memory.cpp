@@ -86,8 +86,8 @@ Tensor on_shared(const Tensor& cpu, Device device) {
   return from_storage(std::move(storage), cpu.layout(), cpu.dtype());
 }
 
-Owned handle_of(const Tensor& t, PyObject* make) {
-  Held* held = held_by(*t->storage);
+Owned handle_of(const Tensor& t, PyObject* make, bool keep) {
+  Held* held = keep ? held_by(*t->storage) : nullptr;
   if (held && fits(*held, t)) return held->handle;
   Owned cpu = checked(wrap(on_cpu(t)));
   Owned handle = checked(PyObject_CallOneArg(make, cpu.get()));

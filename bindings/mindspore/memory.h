@@ -11,9 +11,9 @@ Tensor on_cpu(const Tensor& t);
 // A cpu tensor as one of `device`, over the same memory.
 Tensor on_shared(const Tensor& cpu, Device device);
 
-// The MindSpore tensor over a tensor's memory, made by `make(cpu tensor)` and kept with the memory
-// where nothing but these two hold it. New reference.
-Owned handle_of(const Tensor& t, PyObject* make);
+// The MindSpore tensor over a tensor's memory, made by `make(cpu tensor)` and, if `keep`, kept with
+// the memory where nothing but these two hold it. New reference.
+Owned handle_of(const Tensor& t, PyObject* make, bool keep);
 
 // What the elements of a MindSpore tensor are called here.
 struct DTypeNames {

@@ -44,8 +44,11 @@ Device meant_device_of_any_machine(std::string_view text) {
   if (!is_absent_accelerator(text)) return parse_device_of_any_machine(text);
   if (colon != std::string_view::npos)  // raises for what is no index
     parse_device(std::string("cpu").append(text.substr(colon)));
-  if (is_absent_npu(text.substr(0, colon)) && accelerator().is_cpu())
-    fail(ErrorKind::Runtime, npu_refusal.load()());
+  if (is_absent_npu(text.substr(0, colon)) && accelerator().is_cpu()) {
+    const std::string why = npu_refusal.load()();
+    if (!why.empty()) fail(ErrorKind::Runtime, why);
+    return parse_device_of_any_machine(text);
+  }
   return accelerator();
 }
 

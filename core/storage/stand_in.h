@@ -27,7 +27,8 @@ void require_here(Device device);
 // Something is put on an accelerator that is not here: a warning says once where it goes instead.
 void say_stand_in();
 
-// What the refusal of "npu" says: who knows what to look for on a machine gives it.
+// What the refusal of "npu" says: who knows what to look for on a machine gives it. Empty where it
+// has found the device, which is present from then on.
 using Refusal = std::string (*)();
 void set_npu_refusal(Refusal refusal);
 

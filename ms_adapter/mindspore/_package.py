@@ -5,9 +5,11 @@ from __future__ import annotations
 import functools
 import importlib
 import importlib.util
+import warnings
 from typing import Any
 
 SUPPORTED = "2.10.0"
+CPU, ASCEND = "CPU", "Ascend"
 
 
 def fitting() -> Any:
@@ -31,22 +33,38 @@ standing_in: Any = None  # what adapters see as MindSpore while a graph is made 
 
 
 def mindspore() -> Any:
-    """The MindSpore package for the device: of the version and on the target that we serve."""
+    """The MindSpore package for the device: of the version and on a target that we serve."""
     return standing_in or _served()
 
 
 @functools.cache
 def _served() -> Any:
     package = fitting()
-    target = package.get_context("device_target")
-    if target != "CPU":
+    if target() not in (CPU, ASCEND):
         raise NotImplementedError(
-            f"device 'mindspore': MindSpore's device_target is {target!r}, and only 'CPU' is supported yet; "
-            "call mindspore.set_device('CPU') first (docs/ascend.md says what Ascend will need)."
+            f"device 'mindspore': MindSpore's device_target is {target()!r}, and only 'CPU' is measured, "
+            "'Ascend' designed; call mindspore.set_device('CPU') first."
+        )
+    if target() == ASCEND:
+        warnings.warn(
+            "MindSpore's device_target is 'Ascend', on which ms_adapter is unmeasured (docs/ascend.md)",
+            stacklevel=2,
         )
     # Else an operator's failure surfaces in a later call, too late to try the next callable.
     package.runtime.launch_blocking()
     return package
+
+
+def target() -> str:
+    """What MindSpore runs on: "CPU", "Ascend", "GPU"."""
+    return fitting().get_context("device_target")
+
+
+@functools.cache
+def shares_memory() -> bool:
+    """Whether MindSpore's tensors can lie in our memory: on its CPU target."""
+    mindspore()
+    return target() == CPU
 
 
 def installed() -> bool:

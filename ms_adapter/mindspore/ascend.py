@@ -10,7 +10,7 @@ import os
 import sys
 from pathlib import Path
 
-from ._package import SUPPORTED, installed
+from ._package import ASCEND, SUPPORTED, fitting, installed
 
 NODES = ("/dev/davinci[0-9]*", "/dev/davinci_manager")
 DRIVER = "/usr/local/Ascend/driver/version.info"
@@ -54,16 +54,34 @@ def targets() -> list[str]:
     return [t for t, name in plugins.items() if any((folder / "lib" / "plugin").glob(name))]
 
 
+def available() -> bool:
+    """Whether there is such a device: the driver's nodes, and a MindSpore that can run on it."""
+    if not nodes() or not installed():
+        return False
+    try:
+        return bool(fitting().hal.is_available(ASCEND))
+    except RuntimeError:
+        return False  # a MindSpore of another version
+
+
+def bring_up() -> bool:
+    """Makes MindSpore's Ascend target the device `npu` where it is available."""
+    if not available():
+        return False
+    from . import backend
+
+    fitting().set_device(ASCEND)
+    backend.install("npu")
+    return True
+
+
 def why_not() -> str:
-    """The text of the error where there is no `npu`."""
+    """The text of the error where there is no `npu`; "" where it has come up."""
+    if bring_up():
+        return ""
     return (
         f"device 'npu' is MindSpore {SUPPORTED} on an Ascend accelerator, which is not on this machine. "
         f"Looked for: {'; '.join(found())}. "
         "Use device 'mindspore' for MindSpore's CPU target (or run an unchanged script with "
         "`ms-adapter run --device mindspore`), or device 'cpu'; torch.npu.is_available() asks first."
     )
-
-
-def refuse_npu() -> None:
-    """RuntimeError: there is no such device here."""
-    raise RuntimeError(why_not())

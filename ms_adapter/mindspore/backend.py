@@ -10,9 +10,10 @@ from typing import Any
 from ms_adapter import _C
 
 from . import adapt, ascend
-from ._package import dtype_pairs, mindspore, resolve
+from ._package import ASCEND, dtype_pairs, mindspore, resolve, shares_memory, target
 
 DEVICE = "mindspore"
+NOT_ON_ASCEND = ("float64", "complex64", "complex128")  # what most of its callables do not take
 
 fallbacks: Counter[str] = Counter()  # operator -> calls computed on cpu
 refusals: dict[str, str] = {}  # operator -> why its callables did not serve, last seen
@@ -29,8 +30,11 @@ def plan(row: str, words: list[str]) -> tuple[Any, list[Any]]:
         refusals[row] = "fenced off: MindSpore ends the process on some inputs"
         return [], []
     fences = [fence(word[1:]) for word in words if word[0] in "!?"]
+    on_ascend = target() == ASCEND
+    if on_ascend:
+        fences += [_C.dtypes[name] for name in NOT_ON_ASCEND]
     candidates = []
-    for word in sorted((w for w in words if w[0] not in "!?"), key=lambda w: "mint." in w):
+    for word in sorted((w for w in words if w[0] not in "!?"), key=lambda w: ("mint." in w) != on_ascend):
         name, _, path = word.rpartition(":")
         function = resolve(path)
         if function is not None:
@@ -52,8 +56,11 @@ def dtypes() -> list[tuple[Any, Any]]:
 
 
 def handle(tensor: Any) -> Any:
-    """A MindSpore tensor over a cpu tensor's memory; a copy where MindSpore has no such strides."""
+    """A MindSpore tensor over a cpu tensor's memory; a copy where MindSpore has no such strides, or memory of
+    its own."""
     ms = mindspore()
+    if not shares_memory():
+        return _copied(ms, tensor)
     if str(tensor.dtype) == "torch.bfloat16" or not tensor.is_contiguous():
         if not tensor.is_complex() and str(tensor.dtype) != "torch.bool" and tensor.numel():
             from mindspore.utils.dlpack import from_dlpack
@@ -61,6 +68,23 @@ def handle(tensor: Any) -> Any:
             return from_dlpack(tensor.__dlpack__())
         tensor = tensor.contiguous()
     return ms.Tensor.from_numpy(tensor.numpy())
+
+
+def _copied(ms: Any, tensor: Any) -> Any:
+    """A MindSpore tensor of the same numbers in MindSpore's memory."""
+    if str(tensor.dtype) == "torch.bfloat16":
+        return ms.Tensor(tensor.float().numpy()).astype(ms.bfloat16)
+    return ms.Tensor(tensor.numpy().copy())
+
+
+def home(tensor: Any) -> Any:
+    """A cpu tensor of the same numbers as one in MindSpore's memory."""
+    from ms_adapter import pytorch
+
+    name = str(tensor.dtype)
+    if name.lower() == "bfloat16":
+        return pytorch.from_numpy(tensor.float().asnumpy().copy()).to(pytorch.bfloat16)
+    return pytorch.from_numpy(tensor.asnumpy().copy())
 
 
 def refuse(row: str, path: str, error: BaseException) -> None:
@@ -88,8 +112,8 @@ def fallback_report() -> list[tuple[str, int, str]]:
 
 def require(device: str) -> None:
     """RuntimeError with the next step where a device cannot be used here."""
-    if device == "npu":
-        ascend.refuse_npu()
+    if device == "npu" and (why := ascend.why_not()):
+        raise RuntimeError(why)
     if device == DEVICE:
         mindspore()
 
@@ -100,6 +124,6 @@ def set_strict(on: bool) -> None:
     strict = on
 
 
-def install() -> None:
-    """Makes this module the backend of the `mindspore` device; the first call imports MindSpore."""
-    _C.set_package(DEVICE, sys.modules[__name__], True)
+def install(device: str = DEVICE) -> None:
+    """Makes this module the backend of a device; the first call there imports MindSpore."""
+    _C.set_package(device, sys.modules[__name__])

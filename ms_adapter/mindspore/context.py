@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ._package import installed, mindspore
+from . import ascend
+from ._package import ASCEND, CPU, installed, mindspore
 
 GRAPH_MODE, PYNATIVE_MODE = 0, 1
 _said: dict[str, Any] = {"mode": PYNATIVE_MODE, "device_target": "CPU"}
@@ -20,11 +21,16 @@ def set_context(**options: Any) -> None:
     >>> get_context("mode")
     1
     """
-    target = options.get("device_target", "CPU")
-    if target != "CPU":
+    target = options.get("device_target", CPU)
+    if target == ASCEND and not ascend.available():
         raise NotImplementedError(
-            f"set_context: device_target={target!r} is not supported yet, only 'CPU' (docs/ascend.md); "
+            f"set_context: device_target={target!r} is not on this machine ({'; '.join(ascend.found())}); "
             "leave it out, or say 'CPU'."
+        )
+    if target not in (CPU, ASCEND):
+        raise NotImplementedError(
+            f"set_context: device_target={target!r} is not supported, of MindSpore's targets 'CPU' is measured "
+            "and 'Ascend' designed (docs/ascend.md); leave it out, or say 'CPU'."
         )
     if options.get("mode", PYNATIVE_MODE) not in (GRAPH_MODE, PYNATIVE_MODE):
         raise ValueError(

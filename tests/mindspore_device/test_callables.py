@@ -11,7 +11,7 @@ from ms_adapter.pytorch.nn import functional as F
 
 pytest.importorskip("mindspore.ops", reason="needs MindSpore: make test-mindspore")
 
-# Expressions of x (3, 4), y (3, 4), w (4, 2), image (1, 2, 6, 6), kernel (3, 2, 3, 3), i (3, 4): row -> callable.
+# Expressions of x (3, 4), y (3, 4), w (4, 2), image (1, 2, 6, 6), kernel (3, 2, 3, 3), i (3, 4).
 CALLS = {
     "x + y": {"add": "ops.add"},
     "x - y": {"sub": "ops.sub"},

@@ -80,11 +80,11 @@ def test_a_fallback_is_exact_counted_and_said_once() -> None:
     a, x = pair(6)
     backend.fallbacks.clear()
     ran()
-    with pytest.warns(UserWarning, match="polygamma.*computed on cpu"):
-        same(torch.polygamma(2, a.abs()), torch.polygamma(2, x.abs()))
-    torch.polygamma(2, x.abs())
-    assert ran()["_polygamma"] == ["cpu"]
-    assert ms_adapter.fallback_report() == [("_polygamma", 2, "the registry names no callable for it")]
+    with pytest.warns(UserWarning, match="histc.*computed on cpu"):
+        same(torch.histc(a), torch.histc(x))
+    torch.histc(x)
+    assert ran()["_histc"] == ["cpu"]
+    assert ms_adapter.fallback_report() == [("_histc", 2, "the registry names no callable for it")]
 
 
 def test_strict_makes_a_fallback_an_error() -> None:
@@ -92,7 +92,7 @@ def test_strict_makes_a_fallback_an_error() -> None:
     backend.set_strict(True)
     try:
         with pytest.raises(RuntimeError, match="--strict forbids computing it on cpu"):
-            torch.polygamma(2, x.abs())
+            torch.histc(x)
     finally:
         backend.set_strict(False)
 
@@ -166,3 +166,23 @@ def test_mlp_trains_as_on_cpu() -> None:
     cpu, there = losses("cpu"), losses("mindspore")
     assert there[-1] < there[0]
     np.testing.assert_allclose(there, cpu, rtol=1e-4)
+
+
+@pytest.mark.parametrize("target", ("Ascend", "GPU"))
+def test_a_target_that_is_not_here_is_refused_and_the_device_goes_on(target: str) -> None:
+    import mindspore as ms
+
+    import ms_adapter.mindspore as ours
+
+    with pytest.raises(NotImplementedError, match=f"device_target='{target}' is not .*or say 'CPU'"):
+        ours.set_context(device_target=target)
+    with pytest.raises(RuntimeError, match=f"Unsupported device target {target}"):
+        ms.set_context(device_target=target)
+    assert (torch.ones(2, device="mindspore") + 1).tolist() == [2.0, 2.0]
+
+
+def test_a_dtype_that_mindspore_does_not_have_is_computed_on_cpu_and_reported() -> None:
+    x = torch.tensor([1.0, 2.0]).to(torch.float8_e5m2).to("mindspore")
+    ran()
+    assert (x == x).tolist() == [True, True]
+    assert ran() == {"eq": ["cpu"]}

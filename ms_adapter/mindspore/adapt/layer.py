@@ -9,7 +9,7 @@ import numpy as np
 
 from ms_adapter import _C
 
-from .._package import mindspore
+from .._package import mindspore, shares_memory
 from ..backend import DEVICE
 from . import adapter
 from .reduce import filled
@@ -136,6 +136,8 @@ def batch_norm(
     cudnn: bool,
 ) -> Any:
     """batch_norm with its statistics; the running ones change in place."""
+    if training and running_mean is not None and not shares_memory():
+        return NotImplemented  # the new statistics would go into a copy
     v, dtype = double(x), out[0][1]
     dims = tuple(d for d in range(x.ndim) if d != 1)
     n = math.prod(x.shape[d] for d in dims)
@@ -185,7 +187,7 @@ def batch_norm_backward(
     return tuple(cast(p, dtype) for p, (_, dtype) in zip(parts, out))
 
 
-@adapter(empty=True)
+@adapter()
 def layer_norm(
     function: Any,
     out: Any,
@@ -197,8 +199,6 @@ def layer_norm(
     cudnn: bool = True,
 ) -> Any:
     """layer_norm with its mean and 1 / deviation."""
-    if 0 in x.shape:
-        return tuple(filled(o, 0) for o in out) if all(0 in o[0] for o in out) else NotImplemented
     v, dims = double(x), tuple(range(x.ndim - len(shape), x.ndim))
     mean = Value(function(v.t, dims, True))
     centred = v - mean

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .. import _package
-from .._package import dtype_pairs, mindspore
+from .._package import dtype_pairs, mindspore, shares_memory
 from . import adapter
 
 HALVES = ("float16", "bfloat16")
@@ -33,7 +33,9 @@ def name_of(dtype: Any) -> str:
 
 
 def theirs(name: str) -> Any:
-    """mindspore.float32 for 'float32'."""
+    """mindspore.float32 for 'float32'; where there is no float64 to compute in, float32 stands for it."""
+    if name == "float64" and not shares_memory():
+        name = "float32"
     return getattr(mindspore(), "bool_" if name == "bool" else name)
 
 

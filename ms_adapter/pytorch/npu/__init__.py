@@ -7,6 +7,7 @@ and what needs the device raises RuntimeError, which says what was looked for.
 import functools
 
 import ms_adapter.pytorch as torch
+from ms_adapter.mindspore import ascend
 
 from .. import _no_accelerator, _standin
 from .._standin import *  # noqa: F403 - the same answers as torch.cuda's
@@ -51,6 +52,19 @@ class Event(_Event):
     def __init__(self, enable_timing=False, blocking=False, interprocess=False, external=False):
         torch.device("npu")
         super().__init__(enable_timing=enable_timing)
+
+
+def is_available():
+    """Whether there is MindSpore on Ascend, or an accelerator chosen in its place."""
+    return _standin.is_available() or ascend.available()
+
+
+def device_count():
+    """How many of them this process uses: 0 or 1."""
+    return int(is_available())
+
+
+is_initialized = is_available
 
 
 def current_stream(device=None):
