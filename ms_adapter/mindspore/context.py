@@ -29,8 +29,8 @@ def set_context(**options: Any) -> None:
         )
     if target not in (CPU, ASCEND):
         raise NotImplementedError(
-            f"set_context: device_target={target!r} is not supported, of MindSpore's targets 'CPU' is measured "
-            "and 'Ascend' designed (docs/ascend.md); leave it out, or say 'CPU'."
+            f"set_context: device_target={target!r} is not supported, of MindSpore's targets 'CPU' is "
+            "measured and 'Ascend' designed (docs/ascend.md); leave it out, or say 'CPU'."
         )
     if options.get("mode", PYNATIVE_MODE) not in (GRAPH_MODE, PYNATIVE_MODE):
         raise ValueError(
