@@ -3,9 +3,11 @@
 #   make test          all quick tests            make conformance   every operator against PyTorch (long)
 #   make dev           build only                 make bench         speed against PyTorch
 #   make bench-ops     each operator's speed      (one by one, small and large)
+#   make bench-mindspore   what a call on the device "mindspore" costs over MindSpore's own
 #   make bench-files   torch.save and torch.load  make fuzz-files    forged checkpoints, kills during saves
 #   make sanitize      ASan+UBSan tests           make lint          clang-format, ruff, mypy
 #   make test-mindspore   the device "mindspore", with MindSpore in an environment of its own
+#   make compare-mindspore   four trainings on `cpu` and on the device "mindspore", loss by loss
 #   make ecosystem     libraries of others under us and under PyTorch, in an environment of its own (long)
 #   make own-tests     the libraries' own tests under us and under PyTorch; ARGS="--only einops" (long)
 #   make ecosystem-imports   how long libraries take to import under us and under PyTorch
@@ -22,7 +24,7 @@ STAMPS := $(VENV)/.stamps
 PIP := $(PY) -m pip install -q --disable-pip-version-check
 export PATH := $(abspath $(VENV)/bin):$(PATH)
 
-.PHONY: demo demo-compare test test-mindspore ecosystem own-tests ecosystem-scripts ecosystem-imports conformance bench \
+.PHONY: demo demo-compare test test-mindspore compare-mindspore bench-mindspore ecosystem own-tests ecosystem-scripts ecosystem-imports conformance bench \
 	bench-ops bench-files dev sanitize sanitize-fuzz fuzz-files sanitize-files lint reference support package clean
 .DELETE_ON_ERROR:
 
@@ -39,6 +41,12 @@ test: package $(STAMPS)/test
 test-mindspore: package $(STAMPS)/test $(MINDSPORE_VENV)/.stamp
 	CONFORMANCE_ORACLE="$$($(PY) -c 'import sysconfig; print(sysconfig.get_path("purelib"))')" PYTHONPATH=. \
 	  $(MINDSPORE_VENV)/bin/python -m pytest -q tests/mindspore_device $(PYTEST_ARGS)
+
+compare-mindspore: package $(MINDSPORE_VENV)/.stamp
+	$(MINDSPORE_VENV)/bin/python examples/mindspore/compare.py
+
+bench-mindspore: package $(MINDSPORE_VENV)/.stamp
+	PYTHONPATH=. $(MINDSPORE_VENV)/bin/python bench/mindspore_overhead.py $(ARGS)
 
 ecosystem: MODULE = ecosystem
 own-tests: MODULE = ecosystem.own_tests

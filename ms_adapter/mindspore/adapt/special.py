@@ -226,9 +226,12 @@ def digamma(function: Any, out: Any, x: Any) -> Any:
 
 @adapter()
 def polygamma(function: Any, out: Any, x: Any, n: Any) -> Any:
-    """The derivatives of digamma, of one order for all elements, away from the poles."""
+    """The derivatives of digamma, of one order for all elements, away from the poles; the first one not below
+    1/2, where PyTorch's is of float32's exactness in float32."""
     orders = n.asnumpy() if hasattr(n, "asnumpy") else np.array(n)
     if not orders.size or orders.min() != orders.max() or _at_poles(x):
+        return NotImplemented
+    if orders.flat[0] == 1 and float(cast(x, theirs("float64")).asnumpy().min()) < 0.5:
         return NotImplemented
     order = mindspore().Tensor(int(orders.flat[0]), theirs("int64"))
     v = cast(x, theirs("float64"))
