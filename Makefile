@@ -129,7 +129,7 @@ $(ECOSYSTEM_VENV)/.stamp: $(addprefix ecosystem/,libraries.toml own_tests.toml s
 
 $(MINDSPORE_VENV)/.stamp: pyproject.toml $(STAMPS)/venv
 	[ -x $(MINDSPORE_VENV)/bin/python ] || $(PYTHON) -m venv $(MINDSPORE_VENV)
-	$(PIP) --python $(MINDSPORE_VENV)/bin/python --group mindspore
+	$(PY) -m pip --python $(MINDSPORE_VENV)/bin/python install -q --disable-pip-version-check --group mindspore
 	touch $@
 
 clean:
