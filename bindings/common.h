@@ -35,28 +35,6 @@ class Owned {
   PyObject* p_ = nullptr;
 };
 
-// A reference in what a thread keeps until it ends, which may be without the interpreter's lock, or
-// after the interpreter: then there is nothing left to give it back to.
-class OwnedByThread {
- public:
-  explicit OwnedByThread(PyObject* borrowed) : held_(Owned::borrow(borrowed)) {}
-  OwnedByThread(const OwnedByThread&) = delete;
-  OwnedByThread& operator=(const OwnedByThread&) = delete;
-  ~OwnedByThread() {
-    if (!Py_IsInitialized()) {
-      (void)held_.release();
-      return;
-    }
-    PyGILState_STATE lock = PyGILState_Ensure();
-    held_ = Owned();
-    PyGILState_Release(lock);
-  }
-  PyObject* get() const { return held_.get(); }
-
- private:
-  Owned held_;
-};
-
 // Takes the result of a Python C API call; a null one (an exception is set) unwinds to the border.
 inline Owned checked(PyObject* p) {
   if (__builtin_expect(!p, 0)) throw PythonError();

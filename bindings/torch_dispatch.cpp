@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "bindings/overloads.h"
+#include "bindings/owned_by_thread.h"
 #include "bindings/tensor/tensor.h"
 #include "core/dispatch/opaque.h"
 #include "core/dispatch/saving.h"

@@ -33,3 +33,27 @@ ENDS = {
 def test_the_end_is_quiet(name: str) -> None:
     done = subprocess.run([sys.executable, "-c", PREPARE + ENDS[name]], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_what_a_thread_held_is_given_back() -> None:
+    """Not by the thread itself, which no longer can, but when the next one enters something."""
+    code = """
+import gc, weakref
+class Pack:
+    def __call__(self, x):
+        return x
+pack = Pack()
+seen = weakref.ref(pack)
+t = threading.Thread(target=lambda p=pack: torch.autograd.graph.saved_tensors_hooks(p, p).__enter__())
+del pack
+t.start(); t.join(); del t
+for _ in range(1000):
+    with torch.autograd.graph.saved_tensors_hooks(len, len):
+        pass
+    gc.collect()
+    if seen() is None:
+        break
+assert seen() is None
+"""
+    done = subprocess.run([sys.executable, "-c", PREPARE + code], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")

@@ -2,6 +2,7 @@
 #include <unordered_map>
 
 #include "bindings/autograd/autograd.h"
+#include "bindings/owned_by_thread.h"
 
 namespace msa::py {
 
