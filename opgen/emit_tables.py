@@ -106,7 +106,8 @@ def infos_source(rows: list[Row]) -> str:
     lines += [*externs(rows), *(f"extern const Boxed saving_{row.cpp};" for row in saving)]
     lines += ["}  // namespace op_calls", "", "const OpInfo* const op_table[] = {"]
     lines += [*(f"    &op_calls::info_{row.cpp}," for row in rows), "};", "", "const SavingRow saving_table[] = {"]
-    lines += [*(f"    {{&op_calls::info_{row.cpp}, &op_calls::saving_{row.cpp}, {len(row.save)}}}," for row in saving), "    {}};"]
+    lines += [f"    {{&op_calls::info_{row.cpp}, &op_calls::saving_{row.cpp}, {len(row.save)}}}," for row in saving]
+    lines += ["    {}};"]
     lines += ["const OpInfo* const data_shaped_rows[] = {"]
     lines += [*(f"    &op_calls::info_{row.cpp}," for row in rows if row.shape == "data"), "    nullptr};"]
     return "\n".join([*lines, f"const size_t op_count = {len(rows)};", "}  // namespace msa", ""])

@@ -10,6 +10,7 @@ import pytest
 import ms_adapter.pytorch as torch
 
 VALUES = torch.tensor([3, 1, 3])
+FIRST = torch.zeros(1, dtype=torch.int64)
 CALLS: dict[str, Callable[[], Any]] = {
     "unique": lambda: torch.unique(VALUES, return_counts=True),
     "unique_consecutive": lambda: torch.unique_consecutive(VALUES, return_counts=True),
@@ -17,9 +18,7 @@ CALLS: dict[str, Callable[[], Any]] = {
         torch.nn.utils.rnn.pack_padded_sequence(VALUES.float().view(3, 1), torch.tensor([3], device="cpu"))
     ),
     "masked.sum": lambda: torch.masked.sum(VALUES, mask=VALUES > 1),
-    "spdiags": lambda: (
-        torch.sparse.spdiags(VALUES[None], torch.zeros(1, dtype=torch.int64, device="cpu"), (3, 3)).to_dense().sum()
-    ),
+    "spdiags": lambda: torch.sparse.spdiags(VALUES[None], FIRST, (3, 3)).to_dense().sum(),
 }
 
 

@@ -37,8 +37,9 @@ void require_matrices(std::string_view op, const Tensor& a) {
               DimsView(a.sizes()), ".");
   MSA_REQUIRE(is_inexact(a.dtype()), Runtime, op,
               ": Expected a floating point or complex tensor as input, but got ", a.dtype(), ".");
-  MSA_REQUIRE(a.dtype() < DType::C32 && !is_half(a.dtype()), Runtime, op, ": Low precision dtypes not supported, but got ",
-              a.dtype(), "; convert with .float() first.");
+  MSA_REQUIRE(a.dtype() < DType::C32 && !is_half(a.dtype()), Runtime, op,
+              ": Low precision dtypes not supported, but got ", a.dtype(),
+              "; convert with .float() first.");
 }
 void require_square(std::string_view op, const Tensor& a) {
   require_matrices(op, a);
