@@ -69,12 +69,22 @@ def _picked(target: Any, classes: int, ignored: int, weight: Any) -> tuple[np.nd
     return place, mindspore().Tensor.from_numpy(np.ascontiguousarray(scale[place] * live))
 
 
+def reduced_nll(loss: Value, scale: Value, reduction: int, out: Any) -> Any:
+    """The loss of all, and the sum of the classes' weights."""
+    ops, (shape, dtype) = mindspore().ops, out[0]
+    whole = Value(ops.sum(scale.t)) if reduction else Value(cast(0.0, theirs("float64")))
+    if reduction:
+        loss = Value(ops.sum(loss.t))
+        loss = loss / whole if reduction == 1 else loss
+    return cast(ops.reshape(loss.t, shape), dtype), cast(ops.reshape(whole.t, ()), dtype)
+
+
 @adapter()
 def nll(
     function: Any, out: Any, x: Any, target: Any, weight: Any = None, reduction: int = 1, ignored: int = -100
 ) -> Any:
     """nll_loss with the weights' sum, which its backward divides by."""
-    ops, (shape, dtype) = mindspore().ops, out[0]
+    ops = mindspore().ops
     axis = 0 if x.ndim == 1 else 1
     picked = _picked(target, x.shape[axis], ignored, weight)
     if picked is None:
@@ -82,12 +92,7 @@ def nll(
     place, scale = picked
     index = mindspore().Tensor.from_numpy(np.expand_dims(place, axis))
     taken = ops.squeeze(function(cast(x, theirs("float64")), axis, index), axis)
-    loss = -(Value(taken) * Value(scale))
-    whole = Value(ops.sum(scale)) if reduction else Value(cast(0.0, theirs("float64")))
-    if reduction:
-        loss = Value(ops.sum(loss.t))
-        loss = loss / whole if reduction == 1 else loss
-    return cast(ops.reshape(loss.t, shape), dtype), cast(ops.reshape(whole.t, ()), dtype)
+    return reduced_nll(-(Value(taken) * Value(scale)), Value(scale), reduction, out)
 
 
 @adapter()
@@ -121,6 +126,43 @@ def _channelwise(v: Any, ndim: int) -> Value:
     return Value(cast(v, theirs("float64")).reshape((1, -1) + (1,) * (ndim - 2)))
 
 
+def normalized(
+    function: Any,
+    out: Any,
+    x: Any,
+    weight: Any,
+    bias: Any,
+    running_mean: Any,
+    running_var: Any,
+    training: bool,
+    momentum: float,
+    eps: float,
+) -> tuple[Any, list[Any], list[tuple[Any, Any]]]:
+    """(batch_norm of x, what backward takes, each running statistic with its new value)"""
+    v, dtype, moved = double(x), out[0][1], []
+    dims = tuple(d for d in range(x.ndim) if d != 1)
+    n = math.prod(x.shape[d] for d in dims)
+    if training:
+        mean = Value(function(v.t, dims, True))
+        centred = v - mean
+        var = Value(function((centred * centred).t, dims, True))
+        for running, new in ((running_mean, mean), (running_var, var * (n / max(n - 1, 1)))):
+            if running is not None:
+                after = double(running) * (1.0 - momentum) + Value(new.t.reshape(-1)) * momentum
+                moved.append((running, cast(after.t, running.dtype)))
+    else:
+        mean, var = _channelwise(running_mean, x.ndim), _channelwise(running_var, x.ndim)
+        centred = v - mean
+    invstd = (var + eps).rsqrt()
+    y = centred * invstd
+    if weight is not None:
+        y = y * _channelwise(weight, x.ndim)
+    if bias is not None:
+        y = y + _channelwise(bias, x.ndim)
+    kept = theirs("float32") if name_of(dtype) in HALVES else dtype
+    return cast(y.t, dtype), [cast(p.t.reshape(-1), kept) for p in (mean, invstd)], moved
+
+
 @adapter()
 def batch_norm(
     function: Any,
@@ -138,29 +180,12 @@ def batch_norm(
     """batch_norm with its statistics; the running ones change in place."""
     if training and running_mean is not None and not shares_memory():
         return NotImplemented  # the new statistics would go into a copy
-    v, dtype = double(x), out[0][1]
-    dims = tuple(d for d in range(x.ndim) if d != 1)
-    n = math.prod(x.shape[d] for d in dims)
-    if training:
-        mean = Value(function(v.t, dims, True))
-        centred = v - mean
-        var = Value(function((centred * centred).t, dims, True))
-        for running, new in ((running_mean, mean), (running_var, var * (n / max(n - 1, 1)))):
-            if running is not None:
-                moved = double(running) * (1.0 - momentum) + Value(new.t.reshape(-1)) * momentum
-                store(running, moved.t)
-    else:
-        mean, var = _channelwise(running_mean, x.ndim), _channelwise(running_var, x.ndim)
-        centred = v - mean
-    invstd = (var + eps).rsqrt()
-    y = centred * invstd
-    if weight is not None:
-        y = y * _channelwise(weight, x.ndim)
-    if bias is not None:
-        y = y + _channelwise(bias, x.ndim)
-    kept = theirs("float32") if name_of(dtype) in HALVES else dtype
-    saved = (cast(p.t.reshape(-1), kept) for p in (mean, invstd))
-    return cast(y.t, dtype), *saved
+    y, saved, moved = normalized(
+        function, out, x, weight, bias, running_mean, running_var, training, momentum, eps
+    )
+    for running, new in moved:
+        store(running, new)
+    return y, *saved
 
 
 def store(target: Any, value: Any) -> None:

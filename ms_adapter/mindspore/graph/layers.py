@@ -3,7 +3,6 @@ layers that MindSpore has kernels for in float32."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -11,8 +10,8 @@ import numpy as np
 
 from .._package import mindspore
 from ..adapt import window
-from ..adapt.layer import _channelwise, double
-from ..adapt.values import HALVES, Value, cast, name_of, theirs, where
+from ..adapt.layer import double, normalized, reduced_nll
+from ..adapt.values import Value, cast, theirs, where
 
 graph_adapters: dict[str, Callable[..., Any]] = {}
 
@@ -41,16 +40,12 @@ def _classes(target: Any, n: int, ignored: int, weight: Any) -> tuple[Any, Value
 def nll(
     function: Any, out: Any, x: Any, target: Any, weight: Any = None, reduction: int = 1, ignored: int = -100
 ) -> Any:
-    ops, (shape, dtype) = mindspore().ops, out[0]
+    ops = mindspore().ops
     axis = 0 if x.ndim == 1 else 1
     place, scale = _classes(target, x.shape[axis], ignored, weight)
     taken = function(cast(x, theirs("float64")), axis, ops.expand_dims(place, axis))
     loss = -(Value(ops.reshape(taken, target.shape)) * scale)
-    whole = Value(ops.sum(scale.t)) if reduction else Value(cast(0.0, theirs("float64")))
-    if reduction:
-        loss = Value(ops.sum(loss.t))
-        loss = loss / whole if reduction == 1 else loss
-    return cast(ops.reshape(loss.t, shape), dtype), cast(ops.reshape(whole.t, ()), dtype)
+    return reduced_nll(loss, scale, reduction, out)
 
 
 @in_graph
@@ -91,30 +86,11 @@ def batch_norm(
     cudnn: bool,
 ) -> Any:
     """batch_norm with its statistics, then the new running ones."""
-    v, dtype = double(x), out[0][1]
-    dims = tuple(d for d in range(x.ndim) if d != 1)
-    n = math.prod(x.shape[d] for d in dims)
-    after = []
-    if training:
-        mean = Value(function(v.t, dims, True))
-        centred = v - mean
-        var = Value(function((centred * centred).t, dims, True))
-        for running, new in ((running_mean, mean), (running_var, var * (n / max(n - 1, 1)))):
-            if running is not None:
-                moved = double(running) * (1.0 - momentum) + Value(new.t.reshape(-1)) * momentum
-                after.append(cast(moved.t, running.dtype))
-    else:
-        mean, var = _channelwise(running_mean, x.ndim), _channelwise(running_var, x.ndim)
-        centred = v - mean
-    invstd = (var + eps).rsqrt()
-    y = centred * invstd
-    if weight is not None:
-        y = y * _channelwise(weight, x.ndim)
-    if bias is not None:
-        y = y + _channelwise(bias, x.ndim)
-    kept = theirs("float32") if name_of(dtype) in HALVES else dtype
-    saved = [cast(p.t.reshape(-1), kept) for p in (mean, invstd)][: max(len(out) - 1 - len(after), 0)]
-    return cast(y.t, dtype), *saved, *after
+    y, saved, moved = normalized(
+        function, out, x, weight, bias, running_mean, running_var, training, momentum, eps
+    )
+    after = [new for _running, new in moved]
+    return y, *saved[: max(len(out) - 1 - len(after), 0)], *after
 
 
 @in_graph
