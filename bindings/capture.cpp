@@ -40,15 +40,16 @@ std::string user_line() {
   return {};
 }
 
-TensorList tensors_of(PyObject* list) {
+TensorList tensors_of(PyObject* list, bool or_none = false) {
   MSA_REQUIRE(PyList_Check(list), Type, "capture: a list of tensors is needed, not ",
               Py_TYPE(list)->tp_name);
   TensorList found;
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); ++i) {
     PyObject* o = PyList_GET_ITEM(list, i);
-    MSA_REQUIRE(o == Py_None || is_tensor(o), Type, "capture: [", i, "] is no tensor but ",
+    const bool none = or_none && o == Py_None;
+    MSA_REQUIRE(none || is_tensor(o), Type, "capture: [", i, "] is no tensor but ",
                 Py_TYPE(o)->tp_name);
-    found.push_back(o == Py_None ? Tensor() : tensor_of(o));
+    found.push_back(none ? Tensor() : tensor_of(o));
   }
   return found;
 }
@@ -243,7 +244,6 @@ PyObject* start(PyObject*, PyObject* args) {
     if (!PyArg_ParseTuple(args, "Os", &inputs, &files)) throw PythonError();
     MSA_REQUIRE(!running, Runtime, "capture: another recording is running in this thread");
     package = files;
-    capture::where_hook = user_line;
     running = std::make_unique<capture::Recorder>(tensors_of(inputs));
     push_layer(running.get());
     return none();
@@ -254,7 +254,7 @@ PyObject* finish(PyObject*, PyObject* outputs) {
   return guarded([&]() -> PyObject* {
     pop_layer(&recorder());
     const std::unique_ptr<capture::Recorder> done = std::move(running);
-    std::unique_ptr<Graph> graph = done->finish(tensors_of(outputs));
+    std::unique_ptr<Graph> graph = done->finish(tensors_of(outputs, true));
     if (!graph) return Py_BuildValue("Os", Py_None, done->reason().c_str());
     return Py_BuildValue("NO", graph_object(std::move(graph)).release(), Py_None);
   });
@@ -325,6 +325,7 @@ PyMethodDef functions[] = {
 
 void init_capture(PyObject* module) {
   checked(PyType_Ready(&graph_type));
+  capture::where_hook = user_line;
   add_submodule(module, "capture", functions);
 }
 

@@ -2,11 +2,13 @@
 // state.
 #include "bindings/generator.h"
 
+#include <algorithm>
 #include <array>
 #include <mutex>
 
 #include "bindings/tensor/tensor.h"
 #include "bindings/types/types.h"
+#include "core/capture/watcher.h"
 #include "core/random/generator.h"
 
 namespace msa::py {
@@ -71,9 +73,14 @@ std::lock_guard<std::mutex> locked(Generator& generator) {
   return std::lock_guard<std::mutex>(generator.mutex());
 }
 
+void tell_reseeded(const Generator& generator, const char* how) {
+  if (&generator == &default_generator()) capture::tell_reseeded(how);
+}
+
 PyObject* manual_seed(PyObject* self, PyObject* seed) {
   return guarded([&] {
     const uint64_t value = seed_value(seed);
+    tell_reseeded(generator_of(self), "manual_seed()");
     auto lock = locked(generator_of(self));
     generator_of(self).manual_seed(value);
     return Py_NewRef(self);
@@ -86,6 +93,7 @@ PyObject* initial_seed(PyObject* self, PyObject*) {
 
 PyObject* seed(PyObject* self, PyObject*) {
   return guarded([&] {
+    tell_reseeded(generator_of(self), "seed()");
     auto lock = locked(generator_of(self));
     return PyLong_FromUnsignedLongLong(generator_of(self).seed());
   });
@@ -111,9 +119,16 @@ void load_state(Generator& generator, PyObject* given) {
   MSA_REQUIRE(state.numel() == static_cast<int64_t>(Generator::kStateBytes), Runtime,
               "set_state: Expected a CPUGeneratorImplState of size ", Generator::kStateBytes,
               " but found the input RNG state size to be ", state.numel(), ".");
-  auto lock = locked(generator);
-  MSA_REQUIRE(generator.set_state(state.data<uint8_t>()), Runtime,
-              "set_state: Invalid mt19937 state; pass what get_state() returned.");
+  const auto* to = state.data<uint8_t>();
+  std::array<uint8_t, Generator::kStateBytes> from;
+  {
+    auto lock = locked(generator);
+    generator.get_state(from.data());
+    MSA_REQUIRE(generator.set_state(to), Runtime,
+                "set_state: Invalid mt19937 state; pass what get_state() returned.");
+  }
+  // Back to where it is anyway, as after a part without draws, is no change.
+  if (!std::equal(from.begin(), from.end(), to)) tell_reseeded(generator, "set_state()");
 }
 
 PyObject* set_state(PyObject* self, PyObject* state) {

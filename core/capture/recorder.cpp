@@ -149,6 +149,12 @@ void Recorder::reads(const Tensor& t, const char* how) {
              ", are read, and what follows may depend on them"));
 }
 
+void Recorder::reseeded(const char* how) {
+  refuse(cat(
+      how,
+      ": sets the random generator, which a graph only draws from; seed outside of the function"));
+}
+
 bool Recorder::computed(const Tensor& t) const {
   const auto known = memories_.find(t->storage.get());
   if (known == memories_.end()) return births_.contains(t->storage.get());
@@ -403,6 +409,7 @@ void Recorder::call(LayerCall& call) {
   } catch (...) {
     inside_ = false;
     made_inside_.clear();
+    refuse(cat(call.op.name, ": raised an error, which other elements may not raise"));
     throw;
   }
   inside_ = false;
@@ -522,17 +529,22 @@ void Recorder::check_ends() {
       refuse("the elements of a tensor were changed by something that is not an operator");
 }
 
+// In the order of their targets: two recordings of one function are compared.
+void Recorder::note_writes() {
+  for (const auto& [storage, memory] : memories_) {
+    if (memory.first == kNoVar || memory.views[0].var == memory.first) continue;
+    const Var::Origin origin = graph_.vars[static_cast<size_t>(memory.first)].origin;
+    if (origin == Var::Origin::Captured || origin == Var::Origin::Input)
+      graph_.writes.push_back({memory.first, memory.views[0].var});
+  }
+  std::ranges::sort(graph_.writes, {}, &Write::target);
+}
+
 std::unique_ptr<Graph> Recorder::finish(TensorsView outputs) {
   watcher = before_;
   for (const Tensor& t : outputs) graph_.outputs.push_back(t.defined() ? read(t) : kNoVar);
   check_ends();
-  for (size_t id = 0; id < graph_.vars.size(); ++id) {
-    const Var::Origin origin = graph_.vars[id].origin;
-    if (origin != Var::Origin::Captured && origin != Var::Origin::Input) continue;
-    for (auto& [storage, memory] : memories_)
-      if (memory.first == static_cast<VarId>(id) && memory.views[0].var != memory.first)
-        graph_.writes.push_back({memory.first, memory.views[0].var});
-  }
+  note_writes();
   if (!reason_.empty()) return nullptr;
   auto graph = std::make_unique<Graph>(std::move(graph_));
   graph->prune();

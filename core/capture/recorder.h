@@ -26,6 +26,7 @@ class Recorder final : public Layer, public Watcher {
   void call(LayerCall& call) override;
   void made(Storage* storage) override;
   void reads(const Tensor& t, const char* how) override;
+  void reseeded(const char* how) override;
 
   // One more input, first seen now: a number that Python computes anew before each run.
   void add_input(const Tensor& t);
@@ -91,6 +92,7 @@ class Recorder final : public Layer, public Watcher {
   void note_left(size_t index, const LayerCall& call);
   void note_changes(const LayerCall& call, size_t index, const std::vector<uint32_t>& versions);
   void check_ends();
+  void note_writes();
 
   Graph graph_;
   std::string reason_;

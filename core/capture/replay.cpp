@@ -27,13 +27,19 @@ class Replay {
       ops::copy_(target, value(w.value));
     }
     TensorList outputs;
-    for (const VarId id : graph_.outputs) outputs.push_back(id == kNoVar ? Tensor() : value(id));
+    for (const VarId id : graph_.outputs) outputs.push_back(output(id));
     return outputs;
   }
 
  private:
   const Var& var(VarId id) const { return graph_.vars[static_cast<size_t>(id)]; }
   Tensor& value(VarId id) { return values_[static_cast<size_t>(id)]; }
+
+  // Whoever gets a constant may change it.
+  Tensor output(VarId id) {
+    if (id == kNoVar) return {};
+    return var(id).origin == Var::Origin::Constant ? copy_as(id, value(id)) : value(id);
+  }
 
   void take(VarId id, const Tensor& t) {
     const Var& wanted = var(id);

@@ -1,4 +1,6 @@
 // Graphs as text that people read.
+#include <cmath>
+
 #include "core/capture/graph.h"
 
 namespace msa::capture {
@@ -13,7 +15,8 @@ std::string number_text(const Scalar& v) {
     case Scalar::Kind::Float:
       return cat(v.to_double());
     case Scalar::Kind::Complex:
-      return cat("(", v.to_complex().real(), "+", v.to_complex().imag(), "j)");
+      return cat("(", v.to_complex().real(), std::signbit(v.to_complex().imag()) ? "" : "+",
+                 v.to_complex().imag(), "j)");
   }
   __builtin_unreachable();
 }

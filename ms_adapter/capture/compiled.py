@@ -15,6 +15,7 @@ from .recording import Given, Output, Recording, record, tensors_among
 
 MOST_RECORDINGS = 6  # of one signature, none like the one before
 MOST_PLANS = 8  # of one signature, each with other attributes or options
+MOST_SIGNATURES = 64  # recorded and not compiled: those after run as Python
 
 
 class Backend(Protocol):
@@ -51,7 +52,7 @@ class Compiled:
             return self.fn(*args, **kwargs)
         inputs, leaves, tree = tensors_among(args, kwargs)
         key = _signature(leaves, tree)
-        if key in self._refused:
+        if key in self._refused or self._too_many(key, leaves):
             return self.fn(*args, **kwargs)
         for plan in self._plans.get(key, ()):
             if plan.fits():
@@ -63,6 +64,17 @@ class Compiled:
                     self._plans[key].remove(plan)
                     break
         return self._record(key, args, kwargs)
+
+    def _too_many(self, key: Any, leaves: list[Any]) -> bool:
+        """Whether a new signature comes after many that never made a program."""
+        if key in self._recordings or len(self._recordings) - len(self._plans) < MOST_SIGNATURES:
+            return False
+        kinds = sorted({type(x).__name__ for x in leaves})
+        self._say(
+            f"{MOST_SIGNATURES} signatures (shapes, and values of other arguments) made no program; what "
+            f"changes from call to call must be a tensor, and there are arguments of {', '.join(kinds)}"
+        )
+        return True
 
     def _record(self, key: Any, args: Any, kwargs: Any) -> Any:
         last = self._last.get(key)
@@ -82,7 +94,8 @@ class Compiled:
             self._compile(key, made, presence)
         elif self._recordings[key] >= MOST_RECORDINGS:
             self._refuse(key, f"no two calls do the same: {why}")
-        self._last[key] = made
+        if key not in self._refused:
+            self._last[key] = made
         return result
 
     def _compile(self, key: Any, made: Recording, presence: Any) -> None:
@@ -104,10 +117,14 @@ class Compiled:
     def _refuse(self, key: Any, reason: str) -> None:
         self._refused.add(key)
         self._last.pop(key, None)
-        if reason not in self._said:
-            self._said.add(reason)
-            name = getattr(self.fn, "__qualname__", type(self.fn).__name__)
-            warnings.warn(f"{self._name}: {name} runs as Python: {reason}", RuntimeWarning, stacklevel=4)
+        self._say(reason)
+
+    def _say(self, reason: str) -> None:
+        if reason in self._said:
+            return
+        self._said.add(reason)
+        name = getattr(self.fn, "__qualname__", type(self.fn).__name__)
+        warnings.warn(f"{self._name}: {name} runs as Python: {reason}", RuntimeWarning, stacklevel=5)
 
 
 class Uncompilable(Exception):
@@ -127,11 +144,33 @@ def _signature(leaves: list[Any], tree: Any) -> Any:
             id(x) if isinstance(x, torch.nn.Parameter) else 0,
         )
         if isinstance(x, torch.Tensor)
-        else (type(x), x if x.__hash__ else id(x))
+        else (type(x), _constant(x))
         for x in leaves
     )
     modes = (torch.is_grad_enabled(), torch.is_autocast_enabled("cpu"), torch.get_autocast_dtype("cpu"))
     return parts, str(tree), modes, torch.get_default_dtype()
+
+
+class _Same:
+    """Stands for an object without a hash in a signature, and keeps it alive: its id is not given again."""
+
+    def __init__(self, of: Any) -> None:
+        self.of = of
+
+    def __hash__(self) -> int:
+        return id(self.of)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and other.of is self.of
+
+
+def _constant(x: Any) -> Any:
+    """What an argument that is no tensor is known by: it stays in the program as it is."""
+    if type(x) in (float, complex):
+        return repr(x)  # -0.0 is not 0.0, and NaN is itself
+    if hasattr(x, "__array_interface__"):
+        return x.dtype.str, x.shape, x.tobytes()  # NumPy's arrays change in place
+    return x if x.__hash__ else _Same(x)
 
 
 def difference(a: Recording, b: Recording) -> str | None:
@@ -150,7 +189,16 @@ def difference(a: Recording, b: Recording) -> str | None:
 
 
 def _same_leaves(a: list[Any], b: list[Any]) -> bool:
-    return len(a) == len(b) and all(type(x) is type(y) and (x is y or x == y) for x, y in zip(a, b))
+    return len(a) == len(b) and all(map(_same_leaf, a, b))
+
+
+def _same_leaf(x: Any, y: Any) -> bool:
+    if x is y or type(x) is not type(y):
+        return x is y
+    try:
+        return bool(x == y)
+    except ValueError:  # arrays compare element by element; each call makes its own
+        return False
 
 
 def presence_of(made: Recording) -> tuple[Any, ...]:
@@ -219,8 +267,9 @@ def _joined() -> Any:
         def forward(ctx: Any, plan: Plan, given: list[Any], *wanted: Any) -> tuple[Any, ...]:
             made = plan.recording
             outputs = plan.program(given)
-            results, ctx.kept = outputs[: made.n_outputs], outputs[made.n_outputs :]
+            results = outputs[: made.n_outputs]
             ctx.plan = plan
+            ctx.save_for_backward(*outputs[made.n_outputs :])
             ctx.mark_non_differentiable(*(x for i, x in enumerate(results) if i not in made.differentiable))
             return tuple(results)
 
@@ -228,7 +277,10 @@ def _joined() -> Any:
         def backward(ctx: Any, *grads: Any) -> tuple[Any, ...]:
             with torch.no_grad():
                 given = [grads[i] for i in ctx.plan.recording.differentiable]
-                return None, None, *ctx.plan.backward([*ctx.kept, *given])
+                found = ctx.plan.backward([*ctx.saved_tensors, *given])
+            if torch.is_grad_enabled():  # create_graph: the program's parameters are not seen from here
+                found = torch.autograd.function.not_twice(found)
+            return None, None, *found
 
     return Joined
 

@@ -129,7 +129,7 @@ def _plain(kind: str, value: Any) -> Any:
         return str(value)
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
-    return list(value) if isinstance(value, tuple) else _name(value)
+    return [_plain(kind, x) for x in value] if isinstance(value, tuple) else _name(value)
 
 
 def graph(fn: Callable[..., Any], *inputs: Any, **kwargs: Any) -> Graph:
@@ -162,4 +162,4 @@ def package_folder() -> str:
     """Where our own files are: their lines are not the user's."""
     import ms_adapter
 
-    return str(Path(ms_adapter.__file__).parent)
+    return str(Path(ms_adapter.__file__).parent / "_")[:-1]

@@ -3,9 +3,19 @@
 from __future__ import annotations
 
 import types
+from collections.abc import Iterable
 from typing import Any
 
 PLAIN = (bool, int, float, complex, str, bytes, type(None))
+
+
+def plain(pairs: Iterable[tuple[str, Any]]) -> list[tuple[str, Any, type]]:
+    """Those whose value is plain, or a tuple of such, with its type: 1 and 1.0 compute other dtypes."""
+    return [
+        (name, value, type(value))
+        for name, value in pairs
+        if type(value) in PLAIN or type(value) is tuple and all(type(x) in PLAIN for x in value)
+    ]
 
 
 class ModuleGuard:
@@ -18,7 +28,6 @@ class ModuleGuard:
     def now(self) -> tuple[Any, ...]:
         """What must stay as it is."""
         own = vars(self.module)
-        plain = [(k, v) for k, v in own.items() if type(v) in PLAIN]
         tensors = [
             (k, id(t), t.data_ptr(), t.requires_grad)
             for held in (own["_parameters"], own["_buffers"])
@@ -26,7 +35,7 @@ class ModuleGuard:
             if t is not None
         ]
         hooks = len(own["_forward_hooks"]) + len(own["_forward_pre_hooks"]) + len(own["_backward_hooks"])
-        return (*plain, *tensors, hooks)
+        return (*plain(own.items()), *tensors, hooks)
 
     def change(self) -> str | None:
         """What is not as it was, in words."""
@@ -96,7 +105,7 @@ class NamesGuard:
         self.function = _plain_function(fn)
         self.seen = self.now()
 
-    def now(self) -> list[tuple[str, Any]]:
+    def now(self) -> list[tuple[str, Any, type]]:
         """Their values."""
         function = self.function
         if function is None:
@@ -109,15 +118,14 @@ class NamesGuard:
                 continue
         space = function.__globals__
         found += [(name, space[name]) for name in function.__code__.co_names if name in space]
-        return [(name, value) for name, value in found if type(value) in PLAIN]
+        return plain(found)
 
     def change(self) -> str | None:
         """The name of a variable that changed."""
         now = self.now()
         if now == self.seen:
             return None
-        before = dict(self.seen)
-        changed = next((n for n, v in now if n not in before or before[n] != v), "of the function")
+        changed = next((item[0] for item in now if item not in self.seen), "of the function")
         return f"the variable {changed!r}"
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from ms_adapter import _C
@@ -53,17 +55,23 @@ class HostNumbers:
 
     def take_back(self) -> None:
         """Moves the counts back: the run did not happen."""
-        for steps in self._counted.values():
-            for step in steps:
-                step -= 1
+        self._move(-1)
 
     def refresh(self) -> None:
-        """Computes all numbers anew, before a run; the counts move on."""
+        """Computes all numbers anew, before a run; the counts move on. After Stale all is as it was."""
+        self._move(1)
+        try:
+            numbers = [read() for read in self._reads]
+        except Stale:
+            self.take_back()
+            raise
+        for tensor, number in zip(self.inputs, numbers, strict=True):
+            tensor.fill_(number)
+
+    def _move(self, by: int) -> None:
         for steps in self._counted.values():
             for step in steps:
-                step += 1
-        for number, read in zip(self.inputs, self._reads, strict=True):
-            number.fill_(read())
+                step += by
 
 
 def _agreed(steps: list[Any]) -> float:
@@ -73,16 +81,35 @@ def _agreed(steps: list[Any]) -> float:
     return first
 
 
-current: HostNumbers | None = None  # of the recording that runs
+class _Thread(threading.local):
+    numbers: HostNumbers | None = None
+
+
+_thread = _Thread()
+
+
+@contextmanager
+def gathering(numbers: HostNumbers) -> Iterator[None]:
+    """In its scope the numbers of this thread's recording are these."""
+    _thread.numbers = numbers
+    try:
+        yield
+    finally:
+        _thread.numbers = None
+
+
+def belong_here(numbers: HostNumbers) -> bool:
+    """Whether they are those of the recording that runs in this thread."""
+    return _thread.numbers is numbers
 
 
 def number_input(key: Any, read: Callable[[], float]) -> Any:
     """While a recording runs: the tensor that stands for `read()`."""
-    assert current is not None
-    return current.add(key, read)
+    assert _thread.numbers is not None
+    return _thread.numbers.add(key, read)
 
 
 def counter_input(step: Any) -> Any:
     """While a recording runs: the tensor that stands for the count, moved on by one."""
-    assert current is not None
-    return current.count(step)
+    assert _thread.numbers is not None
+    return _thread.numbers.count(step)

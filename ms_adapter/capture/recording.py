@@ -83,10 +83,9 @@ def record(
     made = Recording(names=NamesGuard(fn))
     inputs, _, _ = tensors_among(args, kwargs)
     with ExitStack() as stack:
-        stack.callback(setattr, numbers, "current", None)
-        numbers.current = made.numbers
-        _C.capture.start(inputs, package_folder())
+        stack.enter_context(numbers.gathering(made.numbers))
         _watch_modules(stack, made)
+        _C.capture.start(inputs, package_folder())
         try:
             made.result = fn(*args, **kwargs)
             outputs = _outputs(made, inputs, grads_before or {}, whole)
@@ -99,16 +98,17 @@ def record(
 
 
 def _watch_modules(stack: ExitStack, made: Recording) -> None:
-    """Notes the modules and optimizers that the function calls, as they are at their first call."""
+    """Notes the modules and optimizers that the function calls, as they are at their first call; the hooks
+    also hear what other threads call."""
     torch = _torch()
     from ms_adapter.pytorch.optim.optimizer import register_optimizer_step_pre_hook
 
     def module_called(module: Any, _args: Any) -> None:
-        if id(module) not in made.modules:
+        if id(module) not in made.modules and numbers.belong_here(made.numbers):
             made.modules[id(module)] = ModuleGuard(module)
 
     def optimizer_called(optimizer: Any, _args: Any, _kwargs: Any) -> None:
-        if id(optimizer) not in made.optimizers:
+        if id(optimizer) not in made.optimizers and numbers.belong_here(made.numbers):
             made.optimizers[id(optimizer)] = OptimizerGuard(optimizer)
 
     hooks = [
@@ -172,8 +172,11 @@ def _outer_gradients(made: Recording, inputs: list[Any], results: list[Any]) -> 
         _C.capture.pause(False)
         _C.capture.add_input(grad)
         given.append(grad)
-    found = torch.autograd.grad(results, wanted, given, retain_graph=True, allow_unused=True)
-    return list(found)
+    try:
+        return list(torch.autograd.grad(results, wanted, given, retain_graph=True, allow_unused=True))
+    except RuntimeError as error:  # its place is a backward(), which may never come
+        _C.capture.refuse(f"its gradients cannot be computed: {error}")
+        return []
 
 
 def _refuse_changes(made: Recording) -> None:

@@ -293,14 +293,14 @@ def once_differentiable(fn):
             return outputs
         if not any(isinstance(arg, Tensor) and arg.requires_grad for arg in args):
             return outputs
-        single = not isinstance(outputs, tuple)
-        given = (outputs,) if single else outputs
-        refused = tuple(
-            out if out is None else _NotTwice.apply(out.detach().requires_grad_()) for out in given
-        )
-        return refused[0] if single else refused
+        return not_twice(outputs) if isinstance(outputs, tuple) else not_twice((outputs,))[0]
 
     return wrapper
+
+
+def not_twice(gradients):
+    """The gradients again, whose own differentiation raises."""
+    return tuple(g if g is None else _NotTwice.apply(g.detach().requires_grad_()) for g in gradients)
 
 
 class _NotTwice(Function):
@@ -313,5 +313,6 @@ class _NotTwice(Function):
     @staticmethod
     def backward(ctx, grad):
         raise RuntimeError(
-            "trying to differentiate twice a function that was marked with @once_differentiable"
+            "trying to differentiate twice a function that was marked with @once_differentiable or is "
+            "compiled; leave it uncompiled where its gradients are differentiated."
         )
