@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ecosystem.compare import difference
+from ecosystem.install import refuse_torch
 
 HERE = Path(__file__).parent
 TABLE = HERE / "libraries.toml"
@@ -121,6 +122,7 @@ def main() -> int:
     parser.add_argument("--json", type=Path, help="write the rows to this file, too")
     parser.add_argument("--logs", type=Path, help="write what each process printed into this folder")
     args = parser.parse_args()
+    refuse_torch()
     libraries = {n: e for n, e in tomllib.loads(TABLE.read_text()).items() if re.search(args.only, n)}
     if args.logs:
         args.logs.mkdir(parents=True, exist_ok=True)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ecosystem import cuda_stand_ins
+from ecosystem.install import refuse_torch
 
 _kept: list[Any] = []
 
@@ -39,13 +40,19 @@ def name_vision_operators(torch: Any) -> None:
     _kept.append(library)  # the names go with it
 
 
+def become_ours() -> None:
+    """Make `import torch` mean us, here and in processes started from here; refused beside PyTorch itself."""
+    from ms_adapter import torch_alias
+
+    refuse_torch()
+    torch_alias.install()
+    torch_alias.install_in_children()
+
+
 def prepare(side: str) -> None:
     """Make `import torch` mean the side's."""
     if side == "ours":
-        from ms_adapter import torch_alias
-
-        torch_alias.install()
-        torch_alias.install_in_children()
+        become_ours()
     import torch
 
     if side == "torch" and not torch.version.cuda:

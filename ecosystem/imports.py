@@ -16,6 +16,8 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
+from ecosystem.install import refuse_torch
+
 ROOT = Path(__file__).parent.parent
 STATEMENTS = (
     "import torch",
@@ -64,6 +66,7 @@ def main() -> int:
     parser.add_argument("--pairs", type=int, default=7, help="how many processes of each side (default: 7)")
     parser.add_argument("--only", default="", help="statements in which this expression is found")
     args = parser.parse_args()
+    refuse_torch()
     torch_path = os.path.abspath(args.torch_path)
     print("| " + " | ".join(COLUMNS) + " |", "|" + " --- |" * len(COLUMNS), sep="\n", flush=True)
     slower = False

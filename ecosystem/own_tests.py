@@ -18,6 +18,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ecosystem.install import refuse_torch
 from ecosystem.own_tests_child import known
 
 HERE = Path(__file__).parent
@@ -222,8 +223,11 @@ def main() -> int:
     )
     parser.add_argument("--scratch", type=Path, default=Path(tempfile.gettempdir()) / "ms_adapter_own_tests")
     parser.add_argument("--page", type=Path, help="put the rows into the table of this page, too")
+    parser.add_argument("--part", type=int, default=0, help="another part of the tests where each n-th runs")
     args = parser.parse_args()
+    refuse_torch()
     args.scratch.mkdir(parents=True, exist_ok=True)
+    os.environ["OWN_TESTS_PART"] = str(args.part)
     torch = {
         "torch": only_torch(os.path.abspath(args.torch_path), args.scratch),
         "ours": only_ours(args.scratch),

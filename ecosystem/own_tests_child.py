@@ -22,6 +22,7 @@ from ecosystem.child import prepare
 
 SECONDS_EACH = int(os.environ.get("OWN_TESTS_SECONDS_EACH", "60"))
 EVERY = int(os.environ.get("OWN_TESTS_EVERY", "1"))
+PART = int(os.environ.get("OWN_TESTS_PART", "0"))
 WAITS = 20  # a test that waits instead of computing ends after so many times its limit, with the process
 WORST_FIRST = ("failed", "skipped", "passed")
 
@@ -57,7 +58,7 @@ class Recorder:
         items[:] = [
             item
             for item in items
-            if item.nodeid not in self.known and zlib.crc32(item.nodeid.encode()) % EVERY == 0
+            if item.nodeid not in self.known and zlib.crc32(item.nodeid.encode()) % EVERY == PART % EVERY
         ]
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:

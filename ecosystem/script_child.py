@@ -18,6 +18,8 @@ from typing import Any
 
 import numpy as np
 
+from ecosystem.child import become_ours
+
 SEED = 1
 EPSILON = 2.0**-23
 NOISE = np.random.default_rng(SEED)
@@ -77,10 +79,7 @@ def main(side: str, dtype: str, notes: str, script: str, *args: str) -> None:
 
     alone = side == "converted" and not Path(script).is_absolute()  # else a helper of ours: not converted
     if side == "ours" or (side == "converted" and not alone):
-        from ms_adapter import torch_alias
-
-        torch_alias.install()
-        torch_alias.install_in_children()
+        become_ours()
     torch = importlib.import_module("ms_adapter.pytorch" if alone else "torch")
     note_losses(torch, losses, nudge if side == "torch-nudged" else None)
     seed_everything(torch)

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ecosystem import script_data
+from ecosystem.install import refuse_torch
 
 HERE = Path(__file__).parent
 TABLE = HERE / "scripts.toml"
@@ -257,6 +258,7 @@ def main() -> int:
     if args.fetch:
         print("\n".join(fetch_commands(table["repositories"])))
         return 0
+    refuse_torch()
     scripts = {n: s for n, s in table["scripts"].items() if re.search(args.only, n)}
     if absent := {s["repository"] for s in scripts.values()} - {p.name for p in args.repositories.glob("*")}:
         print(f"{args.repositories} lacks {', '.join(sorted(absent))}: run there what --fetch prints")
