@@ -25,14 +25,18 @@ EPSILON = 2.0**-23
 NOISE = np.random.default_rng(SEED)
 
 
-def note_losses(torch: Any, losses: list[float], after: Callable[[list[Any]], None] | None) -> None:
+def note_losses(
+    torch: Any, losses: list[float], begun: list[float], after: Callable[[list[Any]], None] | None
+) -> None:
     """Append the value of whatever `Tensor.backward` is called on to ``losses``.
 
-    ``after`` is given the leaves whose gradients a call has written.
+    ``begun`` gets the time of the first call; ``after`` is given the leaves whose gradients a call wrote.
     """
     plain: Callable[..., Any] = torch.Tensor.backward
 
     def backward(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if not begun:
+            begun.append(time.process_time())
         losses.append(float(self.detach().sum()))
         leaves = leaves_of(self) if after else []
         result = plain(self, *args, **kwargs)
@@ -75,13 +79,14 @@ def seed_everything(torch: Any) -> None:
 def main(side: str, dtype: str, notes: str, script: str, *args: str) -> None:
     start = time.process_time()
     losses: list[float] = []
+    begun: list[float] = []
     from ms_adapter import run
 
     alone = side == "converted" and not Path(script).is_absolute()  # else a helper of ours: not converted
     if side == "ours" or (side == "converted" and not alone):
         become_ours()
     torch = importlib.import_module("ms_adapter.pytorch" if alone else "torch")
-    note_losses(torch, losses, nudge if side == "torch-nudged" else None)
+    note_losses(torch, losses, begun, nudge if side == "torch-nudged" else None)
     seed_everything(torch)
     if dtype == "float64":
         torch.set_default_dtype(torch.float64)
@@ -92,7 +97,8 @@ def main(side: str, dtype: str, notes: str, script: str, *args: str) -> None:
     try:
         run._run_script(script, list(args))
     finally:
-        found["seconds"] = time.process_time() - start
+        end = time.process_time()
+        found["seconds"], found["loop"] = end - start, end - begun[0] if begun else 0.0
         if side == "ours":
             from ms_adapter.pytorch import _placeholders
 

@@ -23,7 +23,18 @@ from ecosystem.install import refuse_torch
 HERE = Path(__file__).parent
 TABLE = HERE / "scripts.toml"
 TIMEOUT_S = 900
-COLUMNS = ("script", "steps", "difference", "PyTorch's own", "in float64", "s ours", "s PyTorch", "result")
+COLUMNS = (
+    "script",
+    "steps",
+    "difference",
+    "PyTorch's own",
+    "in float64",
+    "s ours",
+    "s PyTorch",
+    "loop ours",
+    "loop PyTorch",
+    "result",
+)
 NUMBER = re.compile(r"(?<![\w.])[-+]?\d+\.\d+(?:e[-+]?\d+)?(?![\w.]*[\w])|(?<![\w.])nan(?!\w)")
 SPREAD_FACTOR = 3.0  # our float32 may part from PyTorch by this much of what PyTorch parts from itself
 SPREAD_FLOOR = 1e-5  # a hundred float32 roundings, where PyTorch's ways of computing happen to agree
@@ -37,13 +48,14 @@ ELSEWHERE = {
 
 
 class Outcome(NamedTuple):
-    """What one script did in one process."""
+    """What one script did in its processes; `loop` is the time from each one's first backward to its end."""
 
     error: str | None
     numbers: list[float]
     resolution: float
     seconds: float
     log: str
+    loop: float = 0.0
 
 
 def fetch_commands(repositories: dict[str, Any]) -> Iterator[str]:
@@ -79,7 +91,7 @@ def run(side: str, dtype: str, script: dict[str, Any], here: Path, torch_path: s
     }
     env |= script.get("environment", {}) | ELSEWHERE.get(side, {})
     numbers: list[float] = []
-    seconds, log, resolution = 0.0, "", 0.0
+    seconds, loop, log, resolution = 0.0, 0.0, "", 0.0
     for command in commands_of(side, script):
         notes = here / "ms_adapter_notes.json"
         notes.unlink(missing_ok=True)
@@ -105,10 +117,10 @@ def run(side: str, dtype: str, script: dict[str, Any], here: Path, torch_path: s
         except subprocess.TimeoutExpired:
             return Outcome(f"no end after {TIMEOUT_S} s", numbers, resolution, seconds, log)
         log += f"$ {command}\n{done.stdout}{done.stderr}"
-        found: dict[str, Any] = {"losses": [], "seconds": 0.0}
+        found: dict[str, Any] = {"losses": [], "seconds": 0.0, "loop": 0.0}
         if notes.exists():
             found = json.loads(notes.read_text())
-        seconds += found["seconds"]
+        seconds, loop = seconds + found["seconds"], loop + found["loop"]
         if script.get("compare") == "printed":
             printed, coarsest = printed_numbers(done.stdout, script.get("ignore"))
             numbers, resolution = numbers + printed, max(resolution, coarsest)
@@ -117,7 +129,7 @@ def run(side: str, dtype: str, script: dict[str, Any], here: Path, torch_path: s
         if done.returncode != 0:
             last = next((line for line in reversed(log.splitlines()) if line.strip()), "no output")
             return Outcome(f"exit code {done.returncode}: {last}", numbers, resolution, seconds, log)
-    return Outcome(None, numbers, resolution, seconds, log)
+    return Outcome(None, numbers, resolution, seconds, log, loop)
 
 
 def commands_of(side: str, script: dict[str, Any]) -> list[str]:
@@ -171,17 +183,20 @@ class Judged(NamedTuple):
     in_float64: float | None
     seconds_ours: float
     seconds_torch: float | None
+    loop_ours: float | None
+    loop_torch: float | None
     parts: bool
     fault: str | None
 
     def cells(self) -> list[str]:
         """The texts of the row's cells."""
+        times = (self.seconds_ours, self.seconds_torch, self.loop_ours, self.loop_torch)
         return [
             self.script,
             str(self.steps),
             *("-" if number is None else f"{number:.0e}" for number in (self.difference, self.spread)),
             "-" if self.in_float64 is None else f"{self.in_float64:.0e}",
-            *("-" if time is None else f"{time:.1f}" for time in (self.seconds_ours, self.seconds_torch)),
+            *("-" if time is None else f"{time:.1f}" for time in times),
             "FAULT" if self.fault else "ends",
         ]
 
@@ -190,7 +205,8 @@ def judge(name: str, script: dict[str, Any], sides: dict[tuple[str, str], Outcom
     """Compare the runs of one script: (side, dtype) -> what it did."""
     ours = sides["ours", "float32"]
     if ("torch", "float32") not in sides:
-        return Judged(name, len(ours.numbers), None, None, None, ours.seconds, None, False, ours.error)
+        times = (ours.seconds, None, ours.loop or None, None)
+        return Judged(name, len(ours.numbers), None, None, None, *times, False, ours.error)
     theirs = sides["torch", "float32"]
     difference = largest_difference(ours.numbers, theirs.numbers)
     others = [sides[side, "float32"] for side in ELSEWHERE if (side, "float32") in sides]
@@ -206,9 +222,8 @@ def judge(name: str, script: dict[str, Any], sides: dict[tuple[str, str], Outcom
         wrong = wide_ours.error or wide_theirs.error
         if wrong or wide > max(FLOAT64_LIMIT, 1.01 * wide_ours.resolution):
             fault = fault or f"in float64: {wrong or f'parts by {wide:.2g}'}"
-    return Judged(
-        name, len(ours.numbers), difference, spread, wide, ours.seconds, theirs.seconds, parts, fault
-    )
+    times = (ours.seconds, theirs.seconds, ours.loop or None, theirs.loop or None)
+    return Judged(name, len(ours.numbers), difference, spread, wide, *times, parts, fault)
 
 
 def runs_of(script: dict[str, Any]) -> list[tuple[str, str]]:

@@ -1,5 +1,6 @@
 """Datapipes give what PyTorch's give: each step, one iterator at a time, graphs, and through loaders."""
 
+import importlib
 import random
 import warnings
 
@@ -254,3 +255,17 @@ def test_through_loaders(both, options):
         return found, t.rand(1).item()
 
     both(scenario)
+
+
+def test_each_step_is_found_in_the_module_where_pytorch_defines_it():
+    torch, ms = map(importlib.import_module, ("torch", "ms_adapter.pytorch"))
+    for kind in ("iter", "map"):
+        theirs = getattr(torch.utils.data.datapipes, kind)
+        ours = getattr(ms.utils.data.datapipes, kind)
+        for name in ours.__all__:
+            path = getattr(theirs, name).__module__.removeprefix("torch.")
+            module = importlib.import_module(f"ms_adapter.pytorch.{path}")
+            found = getattr(module, getattr(theirs, name).__name__)
+            assert found is getattr(ours, name), (kind, name)
+    sharding = importlib.import_module("ms_adapter.pytorch.utils.data.datapipes.iter.sharding")
+    assert sharding.SHARDING_PRIORITIES.DEFAULT == 1

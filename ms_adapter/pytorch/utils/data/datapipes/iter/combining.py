@@ -4,6 +4,15 @@ from collections.abc import Sized
 
 from .._decorator import functional_datapipe
 from ..datapipe import IterDataPipe
+from .branching import DemultiplexerIterDataPipe, ForkerIterDataPipe
+
+__all__ = [
+    "ConcaterIterDataPipe",
+    "DemultiplexerIterDataPipe",
+    "ForkerIterDataPipe",
+    "MultiplexerIterDataPipe",
+    "ZipperIterDataPipe",
+]
 
 
 def _lengths(pipe):

@@ -1,0 +1,5 @@
+"""torch.utils.data.datapipes.iter.callable: where PyTorch has these steps."""
+
+from .changing import CollatorIterDataPipe, MapperIterDataPipe
+
+__all__ = ["CollatorIterDataPipe", "MapperIterDataPipe"]

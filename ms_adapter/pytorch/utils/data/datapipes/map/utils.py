@@ -1,0 +1,5 @@
+"""torch.utils.data.datapipes.map.utils: where PyTorch has these steps."""
+
+from .steps import SequenceWrapperMapDataPipe
+
+__all__ = ["SequenceWrapperMapDataPipe"]
