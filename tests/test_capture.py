@@ -278,8 +278,8 @@ def test_python_that_moves_on_is_no_graph(make, why):
     fn, plain = make(), make()
     run, x = Compiled(fn, replaying, "test"), torch.ones(2)
     with pytest.warns(RuntimeWarning, match=why):
-        first = run(x)
-    assert torch.equal(first, plain(x))
+        first, second = run(x), run(x)
+    assert torch.equal(first, plain(x)) and torch.equal(second, plain(x))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for _ in range(4):

@@ -43,6 +43,7 @@ class Compiled:
         self._plans: dict[Any, list[Plan]] = {}
         self._last: dict[Any, Recording] = {}
         self._recordings: dict[Any, int] = {}
+        self._changes: dict[Any, int] = {}
         self._refused: set[Any] = set()
         self._said: set[str] = set()
         self.compiles = 0  # programs made so far
@@ -80,16 +81,16 @@ class Compiled:
         last = self._last.get(key)
         before = {id(t): t.grad for t in last.leaf_tensors} if last else {}
         presence = presence_of(last) if last else None
-        made = record(self.fn, args, kwargs, before, whole=True)
+        made = record(self.fn, args, kwargs, before, whole=True, last=last)
         result, made.result = made.result, None
         self._recordings[key] = self._recordings.get(key, 0) + 1
-        if made.graph is None:
-            self._refuse(key, made.reason)
+        if made.graph is None or made.moved:
+            self._refuse(key, made.reason or made.moved)
             return result
         known = next((p for p in self._plans.get(key, ()) if difference(p.recording, made) is None), None)
         why = difference(last, made) if last else "there was no call before"
-        if known is not None and presence is not None and known.unchanged():
-            known.presences.add(presence)
+        if known is not None and presence is not None:
+            self._adopt(key, known, made, presence)
         elif why is None:
             self._compile(key, made, presence)
         elif self._recordings[key] >= MOST_RECORDINGS:
@@ -97,6 +98,18 @@ class Compiled:
         if key not in self._refused:
             self._last[key] = made
         return result
+
+    def _adopt(self, key: Any, known: Plan, made: Recording, presence: Any) -> None:
+        """A program that was made stands for this recording, too."""
+        if known.unchanged():
+            known.presences.add(presence)
+            return None
+        self._changes[key] = self._changes.get(key, 0) + 1
+        if self._changes[key] > MOST_PLANS:
+            changes = {guard.change() for guard in known.guards} - {None}
+            return self._refuse(key, f"what is around it changes between calls: {changes}")
+        known.guards, known.presences = made.guards(), {presence}
+        return None
 
     def _compile(self, key: Any, made: Recording, presence: Any) -> None:
         plans = self._plans.setdefault(key, [])

@@ -1,44 +1,70 @@
-"""What a graph took for granted about Python: modules' attributes, optimizers' options, plain variables."""
+"""What a graph took for granted about modules and optimizers; state.py has what else is around a function."""
 
 from __future__ import annotations
 
-import types
-from collections.abc import Iterable
+from operator import is_
 from typing import Any
 
-PLAIN = (bool, int, float, complex, str, bytes, type(None))
-
-
-def plain(pairs: Iterable[tuple[str, Any]]) -> list[tuple[str, Any, type]]:
-    """Those whose value is plain, or a tuple of such, with its type: 1 and 1.0 compute other dtypes."""
-    return [
-        (name, value, type(value))
-        for name, value in pairs
-        if type(value) in PLAIN or type(value) is tuple and all(type(x) in PLAIN for x in value)
-    ]
+PLAIN = frozenset({bool, int, float, complex, str, bytes, type(None)})
+HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
 
 
 class ModuleGuard:
-    """A module's plain attributes, the tensors that it has, and how many hooks."""
+    """A module's plain attributes, the tensors that it has, and its hooks."""
 
     def __init__(self, module: Any) -> None:
-        self.module = module
+        self.module, self._own = module, vars(module)
         self.seen = self.now()
+        names = [k for k, v in self._own.items() if type(v) in PLAIN]
+        self._names, self._plain = names, [self._own[k] for k in names]
+        self._size = len(self._own)
+        self._tensors = [
+            (held, k, t, t.data_ptr(), t.requires_grad)
+            for held in (self._own["_parameters"], self._own["_buffers"])
+            for k, t in held.items()
+            if t is not None
+        ]
+        self._counts: list[tuple[dict[Any, Any], int]] = [
+            (held, len(held)) for held in (self._own["_parameters"], self._own["_buffers"], *self.hooks())
+        ]
+        self._no_hooks = not any(self.hooks())
+
+    def hooks(self) -> list[dict[int, Any]]:
+        """The dictionaries of the module's hooks."""
+        return [self._own[name] for name in HOOKS]
 
     def now(self) -> tuple[Any, ...]:
         """What must stay as it is."""
-        own = vars(self.module)
+        own = self._own
+        plain = [(k, v, type(v)) for k, v in own.items() if type(v) in PLAIN]  # 1 and 1.0 compute other dtypes
         tensors = [
             (k, id(t), t.data_ptr(), t.requires_grad)
             for held in (own["_parameters"], own["_buffers"])
             for k, t in held.items()
             if t is not None
         ]
-        hooks = len(own["_forward_hooks"]) + len(own["_forward_pre_hooks"]) + len(own["_backward_hooks"])
-        return (*plain(own.items()), *tensors, hooks)
+        return (*plain, *tensors, *(id(hook) for held in self.hooks() for hook in held.values()))
+
+    def _untouched(self) -> bool:
+        """Whether the very same objects are there: what is nearly always so, quickly."""
+        own = self._own
+        return (
+            len(own) == self._size
+            and self._no_hooks
+            and all(map(is_, map(own.get, self._names), self._plain))
+            and all(len(held) == n for held, n in self._counts)
+            and all(
+                held.get(k) is t and t.data_ptr() == place and t.requires_grad is wants
+                for held, k, t, place, wants in self._tensors
+            )
+        )
 
     def change(self) -> str | None:
         """What is not as it was, in words."""
+        if self._untouched():
+            return None
+        if len(self._own) != self._size:
+            return f"the number of attributes of {type(self.module).__name__}"
         now = self.now()
         if now == self.seen:
             return None
@@ -96,43 +122,3 @@ def _known_rate(group: Any) -> Any:
     """A tensor as learning rate is a captured one: it must stay the same tensor."""
     rate = group.get("lr")
     return id(rate) if hasattr(rate, "data_ptr") else None
-
-
-class NamesGuard:
-    """The plain variables around a function that its code names: globals and what it closes over."""
-
-    def __init__(self, fn: Any) -> None:
-        self.function = _plain_function(fn)
-        self.seen = self.now()
-
-    def now(self) -> list[tuple[str, Any, type]]:
-        """Their values."""
-        function = self.function
-        if function is None:
-            return []
-        found = []
-        for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
-            try:
-                found.append((name, cell.cell_contents))
-            except ValueError:  # not bound yet
-                continue
-        space = function.__globals__
-        found += [(name, space[name]) for name in function.__code__.co_names if name in space]
-        return plain(found)
-
-    def change(self) -> str | None:
-        """The name of a variable that changed."""
-        now = self.now()
-        if now == self.seen:
-            return None
-        changed = next((item[0] for item in now if item not in self.seen), "of the function")
-        return f"the variable {changed!r}"
-
-
-def _plain_function(fn: Any) -> types.FunctionType | None:
-    """The Python function behind a callable or module."""
-    if hasattr(fn, "forward") and hasattr(fn, "_parameters"):
-        fn = type(fn).forward
-    fn = getattr(fn, "__func__", fn)
-    fn = getattr(fn, "__wrapped__", fn)
-    return fn if isinstance(fn, types.FunctionType) else None

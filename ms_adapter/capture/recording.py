@@ -11,7 +11,9 @@ from ms_adapter import _C
 
 from . import numbers
 from .graphs import Graph, package_folder
-from .guards import ModuleGuard, NamesGuard, OptimizerGuard
+from .guards import ModuleGuard, OptimizerGuard
+from .ran import Ran
+from .state import THE_FUNCTION, StateGuard, TooMuch
 
 
 @dataclass
@@ -36,11 +38,19 @@ class Recording:
     differentiable: list[int] = field(default_factory=list)  # outputs with a history
     modules: dict[int, ModuleGuard] = field(default_factory=dict)
     optimizers: dict[int, OptimizerGuard] = field(default_factory=dict)
-    names: NamesGuard | None = None
+    ran: Ran = field(default_factory=Ran)
+    state: StateGuard | None = None
+    moved: str = ""  # what the call itself changed
 
     def guards(self) -> list[Any]:
         """All that must stay as it was."""
-        return [*self.modules.values(), *self.optimizers.values(), *([self.names] if self.names else [])]
+        return [*self.modules.values(), *self.optimizers.values(), *([self.state] if self.state else [])]
+
+    def state_around(self, fn: Any, args: list[Any]) -> StateGuard:
+        """What is around the function now, as far as what ran tells."""
+        given = [("an argument", x) for x in args if not is_input(x)]
+        called = [(type(m.module).__name__, m.module) for m in self.modules.values()]
+        return StateGuard([(THE_FUNCTION, fn), *given, *called], self.ran, self.modules)
 
 
 @dataclass(frozen=True)
@@ -77,24 +87,45 @@ def record(
     grads_before: dict[int, Any] | None = None,
     *,
     whole: bool = False,
+    last: Recording | None = None,
 ) -> Recording:
     """Runs the function once. `grads_before` are the gradients of the leaves that an earlier recording found;
-    `whole`: the result is differentiated from outside, and its gradients join the graph."""
-    made = Recording(names=NamesGuard(fn))
-    inputs, _, _ = tensors_among(args, kwargs)
+    `whole`: the result is differentiated from outside, and its gradients join the graph. Of the code that ran
+    for `last` it is known what to look at before and after the call."""
+    made = Recording()
+    inputs, leaves, _ = tensors_among(args, kwargs)
+    try:
+        before = last.state_around(fn, leaves) if last else None
+    except TooMuch:
+        before = None  # the recording's own state says so
     with ExitStack() as stack:
         stack.enter_context(numbers.gathering(made.numbers))
         _watch_modules(stack, made)
         _C.capture.start(inputs, package_folder())
         try:
-            made.result = fn(*args, **kwargs)
-            outputs = _outputs(made, inputs, grads_before or {}, whole)
+            with made.ran:
+                made.result = fn(*args, **kwargs)
+                outputs = _outputs(made, inputs, grads_before or {}, whole)
         except BaseException:
             _C.capture.stop()
             raise
     core, made.reason = _C.capture.finish(outputs)
     made.graph = Graph(core) if core is not None else None
+    if whole and made.graph is not None:
+        _look_around(made, fn, leaves, last, before)
     return made
+
+
+def _look_around(made: Recording, fn: Any, leaves: list[Any], last: Recording | None, before: Any) -> None:
+    """Notes the state around the function, and whether the call changed it."""
+    changed = before.change() if before else None
+    made.moved = f"{changed} changes during the call" if changed else ""
+    if last:
+        made.ran.join(last.ran)
+    try:
+        made.state = made.state_around(fn, leaves)
+    except TooMuch as error:
+        made.graph, made.reason = None, str(error)
 
 
 def _watch_modules(stack: ExitStack, made: Recording) -> None:
