@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import importlib
 import importlib.util
+import threading
 import warnings
 from typing import Any
 
@@ -29,12 +30,21 @@ def fitting() -> Any:
     return package
 
 
-standing_in: Any = None  # what adapters see as MindSpore while a graph is made (graph/tracing.py)
+class _Thread(threading.local):
+    standing_in: Any = None  # what adapters see as MindSpore while a graph is made (graph/tracing.py)
+
+
+thread = _Thread()  # other threads go on with MindSpore itself
+
+
+def tracing() -> bool:
+    """Whether this thread makes a graph."""
+    return thread.standing_in is not None
 
 
 def mindspore() -> Any:
     """The MindSpore package for the device: of the version and on a target that we serve."""
-    return standing_in or _served()
+    return thread.standing_in or _served()
 
 
 @functools.cache

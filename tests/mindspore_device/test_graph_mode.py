@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -12,8 +13,9 @@ from ms_adapter.pytorch import nn
 ms = pytest.importorskip("mindspore", reason="needs MindSpore: make test-mindspore")
 
 from ms_adapter.capture.compiled import Compiled  # noqa: E402
-from ms_adapter.mindspore import bridge  # noqa: E402
+from ms_adapter.mindspore import _package, bridge  # noqa: E402
 from ms_adapter.mindspore.graph import compile_graph, mode  # noqa: E402
+from ms_adapter.mindspore.graph.tracing import Trace, standing_in  # noqa: E402
 
 F = nn.functional
 LIMITS = {torch.float32: 1e-4, torch.float64: 1e-9}
@@ -263,3 +265,18 @@ def test_pynative_mode_is_as_before(graph_mode):
             found = net(x)
     ms.set_context(mode=ms.PYNATIVE_MODE)
     assert "__call__" not in vars(nn.Module) and torch.allclose(net(x), found)
+
+
+def test_constants_are_not_shared_with_results():
+    run = Compiled(lambda x: (x * 2, torch.tensor([1.0, 2.0])), compile_graph, "test")
+    for _ in range(3):
+        run(torch.ones(2))
+    assert run.compiles == 1
+    run(torch.ones(2))[1].add_(5)
+    assert run(torch.ones(2))[1].tolist() == [1.0, 2.0]
+
+
+def test_a_graph_in_the_making_stands_in_for_one_thread():
+    with standing_in(Trace()), ThreadPoolExecutor(1) as other:
+        assert _package.mindspore() is not ms
+        assert other.submit(_package.mindspore).result() is ms

@@ -49,7 +49,7 @@ def _constant(value: Any, kind: type, name: str) -> Any:
 
 def constant(value: Any, dtype: Any) -> Any:
     """A 0-d tensor of one value, in full precision: MindSpore takes Python's floats for float32."""
-    if _package.standing_in is not None:
+    if _package.tracing():
         return _constant.__wrapped__(value, type(value), name_of(dtype))
     return _constant(value, type(value), name_of(dtype))
 
@@ -60,7 +60,7 @@ def cast(x: Any, dtype: Any) -> Any:
         return constant(x, dtype)
     if x.dtype == dtype:
         return x
-    if _package.standing_in is None and shares_memory() and _REAL.issuperset(map(name_of, (x.dtype, dtype))):
+    if not _package.tracing() and shares_memory() and _REAL.issuperset(map(name_of, (x.dtype, dtype))):
         # In the shared memory: MindSpore's own cast waits for its threads, up to a millisecond.
         return mindspore().Tensor.from_numpy(x.asnumpy().astype(name_of(dtype), order="C"))
     return mindspore().ops.cast(x, dtype)

@@ -69,7 +69,7 @@ def work(x: Any) -> Any:
 
 def product_work(x: Any) -> Any:
     """In float64; in a graph, which is for speed, float32 stays."""
-    return x if _package.standing_in is not None and x.dtype == theirs("float32") else work(x)
+    return x if _package.tracing() and x.dtype == theirs("float32") else work(x)
 
 
 def _grouped(x: Any, groups: int) -> Any:

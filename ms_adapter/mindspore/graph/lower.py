@@ -125,11 +125,11 @@ class Lowered:
 
     def _by_callables(self, node: Node, args: list[Any], out: list[Any]) -> Any:
         """By the first of the row's callables that does it."""
-        _package.standing_in, kept = None, _package.standing_in
+        _package.thread.standing_in, kept = None, _package.thread.standing_in
         try:
             candidates, fences = plan(node.row, node.ms)
         finally:
-            _package.standing_in = kept
+            _package.thread.standing_in = kept
         operands = _tensors(args)
         if candidates == "storage":
             raise Uncompilable(f"{node.row}: it works on memory, which a graph does not have ({node.where})")

@@ -97,7 +97,7 @@ class Symbol:
         """A constant; not what came out of `asnumpy`, which a graph does not know."""
         if isinstance(array, Peek):
             raise Unsupported("elements would be frozen")
-        return _package.standing_in.trace.constant(array)
+        return _package.thread.standing_in.trace.constant(array)
 
     def asnumpy(self) -> Any:
         """Elements that can be asked some questions."""
@@ -229,11 +229,11 @@ class StandIn:
 @contextlib.contextmanager
 def standing_in(trace: Trace) -> Iterator[StandIn]:
     """Adapters that run in the block write lines."""
-    _package.standing_in = StandIn(trace)
+    _package.thread.standing_in = StandIn(trace)
     try:
-        yield _package.standing_in
+        yield _package.thread.standing_in
     finally:
-        _package.standing_in = None
+        _package.thread.standing_in = None
 
 
 def real_of(x: Any) -> Any:
