@@ -6,6 +6,7 @@ import subprocess
 import sys
 import textwrap
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -66,6 +67,28 @@ def test_queues_are_first_in_first_out():
     assert (queues.queue_len("q"), queues.queue_pop("q"), queues.queue_pop("q")) == (2, b"1", b"2")
     with pytest.raises(dist.QueueEmptyError):
         queues.queue_pop("q", False)
+
+
+def test_threads_share_a_store():
+    store = dist.HashStore()
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(4) as pool:
+            popped = pool.submit(store.queue_pop, "q")  # waits for what another thread pushes
+            list(pool.map(lambda _: store.add("n", 1), range(2000)))
+            store.queue_push("q", "1")
+            assert popped.result() == b"1"
+    finally:
+        sys.setswitchinterval(before)
+    assert store.add("n", 0) == 2000
+
+
+def test_an_empty_queue_is_waited_for_in_time():
+    store = dist.HashStore()
+    store.set_timeout(SHORT)
+    with pytest.raises(dist.DistStoreError, match="nothing came into the queue 'q'"):
+        store.queue_pop("q")
 
 
 def test_a_file_without_a_size_stays(tmp_path):

@@ -4,6 +4,7 @@ import fcntl
 import json
 import os
 import socket
+import threading
 import time
 import weakref
 from collections.abc import MutableMapping
@@ -138,30 +139,45 @@ class Store:
         raise NotImplementedError(f"{type(self).__name__} has no queues; HashStore and TCPStore do")
 
 
-class HashStore(Store):
-    """A store in the memory of this process."""
+class _Memory:
+    """What the stores of one place share: names, queues, and the lock of those who change them."""
 
     def __init__(self):
-        self._named, self._queues = {}, {}
+        self.named, self.queues, self.lock = {}, {}, threading.Lock()
+
+
+class HashStore(Store):
+    """A store in the memory of this process, for its threads."""
+
+    def __init__(self):
+        self._memory = _Memory()
 
     def _change(self, change):
-        return change(self._named)
+        with self._memory.lock:
+            return change(self._memory.named)
 
     def queue_push(self, key, value):
         """Put bytes at the end of a queue."""
-        self._queues.setdefault(key, []).append(_bytes(value))
+        value = _bytes(value)
+        with self._memory.lock:
+            self._memory.queues.setdefault(key, []).append(value)
 
     def queue_pop(self, key, block=True):
-        """Take the first bytes of a queue; from an empty one nothing can come, as one process fills it."""
-        if self._queues.get(key):
-            return self._queues[key].pop(0)
-        if block:
-            raise DistStoreError(f"queue_pop: the queue {key!r} is empty, and no other process fills it")
-        raise QueueEmptyError("queue is empty")
+        """Take the first bytes of a queue; with ``block`` an empty one is waited for, up to ``timeout``."""
+        end = time.monotonic() + (self._timeout.total_seconds() if block else 0)
+        while True:
+            with self._memory.lock:
+                if self._memory.queues.get(key):
+                    return self._memory.queues[key].pop(0)
+            if not block:
+                raise QueueEmptyError("queue is empty")
+            if time.monotonic() >= end:
+                raise DistStoreError(f"queue_pop: nothing came into the queue {key!r} in {self._timeout}")
+            time.sleep(_POLL_SECONDS)
 
     def queue_len(self, key):
         """How many bytes a queue holds."""
-        return len(self._queues.get(key, ()))
+        return len(self._memory.queues.get(key, ()))
 
 
 def _opened(path):
@@ -237,7 +253,7 @@ class TCPStore(HashStore):
     this process. Raises DistNetworkError where the port is taken or has no master here.
     """
 
-    _masters = {}  # port -> the master's names and queues, and how many stores share them
+    _masters = {}  # port -> the master's memory
 
     def __init__(
         self, host_name, port, world_size=None, is_master=False, timeout=timedelta(seconds=300),
@@ -248,14 +264,14 @@ class TCPStore(HashStore):
         if is_master and not (multi_tenant and port in self._masters):
             self._socket = self._listen(port)
             self._port = self._socket.getsockname()[1]
-            self._masters[self._port] = self._named, self._queues
+            self._masters[self._port] = self._memory
         else:
             if port not in self._masters:
                 raise DistNetworkError(
                     f"TCPStore: no store of this process is at {host_name}:{port}, and those of other "
                     "processes cannot be reached yet: a FileStore can be shared"
                 )
-            self._port, (self._named, self._queues) = port, self._masters[port]
+            self._port, self._memory = port, self._masters[port]
         if world_size is not None:
             self._join(world_size, wait_for_workers)
 
