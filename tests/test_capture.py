@@ -202,6 +202,21 @@ def test_one_program_for_each_signature():
     assert run.compiles == 2
 
 
+def test_hooks_on_what_is_given_see_the_users_backward_only():
+    weight, seen = torch.ones(3, requires_grad=True), []
+    layer = nn.Linear(3, 2)
+    layer.weight.register_hook(lambda grad: seen.append("weight"))
+    run = Compiled(layer, replaying, "test")
+    for _ in range(4):
+        x = weight * 2
+        x.register_hook(lambda grad: seen.append("x"))
+        y = run(x)
+        assert not seen
+        y.sum().backward()
+        assert sorted(seen) == ["weight", "x"]
+        seen.clear()
+
+
 def test_modes_and_attributes_are_recorded_anew():
     net, x = convnet(), torch.ones(2, 1, 8, 8, dtype=torch.float64)
     run = Compiled(net, replaying, "test")

@@ -47,13 +47,14 @@ Owned results_tuple(const std::vector<Tensor>& grads, bool allow_unreachable) {
 }
 
 PyObject* run(PyObject* const* args, Py_ssize_t n) {
-  require_args("run_backward", n, 7, 7);
+  require_args("run_backward", n, 7, 8);
   for (int i : {0, 1, 4})
     MSA_REQUIRE(PyTuple_Check(args[i]), Type, "run_backward: argument ", i, " must be a tuple");
   const bool allow_unreachable = args[5] == Py_True;
   const BackwardOptions options{.keep_graph = args[2] == Py_True,
                                 .create_graph = args[3] == Py_True,
-                                .accumulate = args[6] == Py_True};
+                                .accumulate = args[6] == Py_True,
+                                .hooks_of_inputs = n < 8 || args[7] == Py_True};
 
   std::vector<Edge> roots, inputs;
   std::vector<Tensor> grads;
@@ -108,7 +109,7 @@ PyObject* increment_version(PyObject* const* args, Py_ssize_t n) {
 PyMethodDef functions[] = {
     function<run>("run_backward",
                   "run_backward(tensors, grad_tensors, keep_graph, create_graph, inputs, "
-                  "allow_unreachable, accumulate_grad)"),
+                  "allow_unreachable, accumulate_grad, hooks_of_inputs=True)"),
     function<queue>("queue_callback", "queue_callback(fn): fn() when the running backward ends."),
     function<will_run_for>("will_run", "Whether the running backward reaches the tensor's node."),
     function<pass_now>(

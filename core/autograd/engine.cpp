@@ -342,13 +342,14 @@ void Pass::run_node(Node* node, std::vector<Tensor>& results) {
   current = node;
   Grads in = std::move(node->incoming);
   in.resize(node->outputs.size());
+  const bool hooked = node->hooks && (options_.hooks_of_inputs || !node->captured);
   // As in PyTorch, an input that is only passed by is captured before its own hooks ran.
-  if (node->hooks && !node->wanted) run_tensor_hooks(*node->hooks, in);
+  if (hooked && !node->wanted) run_tensor_hooks(*node->hooks, in);
   if (node->captured)
     for (const Capture& c : captures_)
       if (c.edge.node.get() == node) results[c.result] = in[c.edge.input];
   if (node->wanted) {
-    if (node->hooks) run_pre_hooks(*node->hooks, in);
+    if (hooked) run_pre_hooks(*node->hooks, in);
     Grads out(node->next.size());
     apply(node, in, out);
     if (!options_.keep_graph) node->release_saved();

@@ -10,6 +10,8 @@ struct BackwardOptions {
   bool keep_graph = false;
   bool create_graph = false;
   bool accumulate = true;  // into leaves' .grad; false: only return the gradients of `inputs`
+  bool hooks_of_inputs =
+      true;  // false: no backward of the user's, so the hooks on `inputs` must not see it
 };
 
 // Gradients of `roots` (weighted by `grads`) for each edge in `inputs`; with `inputs` empty, all

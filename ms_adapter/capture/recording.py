@@ -203,8 +203,10 @@ def _outer_gradients(made: Recording, inputs: list[Any], results: list[Any]) -> 
         _C.capture.pause(False)
         _C.capture.add_input(grad)
         given.append(grad)
+    # No backward of the user's: hooks on what the function was given (its inputs, parameters) do not run.
+    roots, leaves = (tuple(results), tuple(given)), tuple(wanted)
     try:
-        return list(torch.autograd.grad(results, wanted, given, retain_graph=True, allow_unused=True))
+        return list(_C.autograd.run_backward(*roots, True, False, leaves, True, False, False))
     except RuntimeError as error:  # its place is a backward(), which may never come
         _C.capture.refuse(f"its gradients cannot be computed: {error}")
         return []
