@@ -8,6 +8,7 @@ from difflib import SequenceMatcher
 from .chunks import Event
 
 _OF_OPTIMIZERS = ("step", "stepping")  # another optimizer is a difference, not another event
+_ALIASES = frozenset(("detach", "data", "alias"))
 _LONGEST = 20_000  # events whose alignment is worth the square of it
 
 
@@ -16,11 +17,16 @@ def _full_key(event: Event) -> Hashable:
 
 
 def _path_key(event: Event) -> tuple:
-    return event["kind"], event["path"], event["kind"] in _OF_OPTIMIZERS or event["name"]
+    return event["kind"], event["path"], event["kind"] in _OF_OPTIMIZERS or event["name"], _taken(event)
 
 
 def _class_key(event: Event) -> Hashable:
-    return event["kind"], event.get("class"), event["kind"] in _OF_OPTIMIZERS or event["name"]
+    return event["kind"], event.get("class"), event["kind"] in _OF_OPTIMIZERS or event["name"], _taken(event)
+
+
+def _taken(event: Event) -> Hashable:
+    """What tells one that gives its input back from its like: libraries look at parameters in any order."""
+    return tuple(event["names"]) if event["kind"] == "op" and event["name"] in _ALIASES else None
 
 
 def align(reference: Sequence[Event], ours: Sequence[Event]) -> list[tuple[int, int]]:
@@ -29,8 +35,20 @@ def align(reference: Sequence[Event], ours: Sequence[Event]) -> list[tuple[int, 
     for key in (_path_key, _class_key):  # other shapes all over; renamed modules
         if len(found) >= 0.5 * min(len(reference), len(ours)):
             break
-        found = max(found, _pairs(reference, ours, key), key=len)
+        found = max(found, _of_like_shape(_pairs(reference, ours, key), reference, ours), key=len)
     return found
+
+
+def _of_like_shape(
+    pairs: list[tuple[int, int]], reference: Sequence[Event], ours: Sequence[Event]
+) -> list[tuple[int, int]]:
+    """Without the pairs whose shapes differ, unless most do. Within torch.func values have no shape."""
+    alike = [
+        (i, j)
+        for i, j in pairs
+        if None in (reference[i]["shape"], ours[j]["shape"]) or reference[i]["shape"] == ours[j]["shape"]
+    ]
+    return alike if len(alike) >= 0.5 * len(pairs) else pairs
 
 
 def _pairs(
