@@ -77,6 +77,21 @@ def test_nan_and_infinity():
     assert row.max_abs == inf
 
 
+@pytest.mark.parametrize("dtype", ["int64", "uint64"])
+def test_whole_numbers_beyond_doubles(dtype):
+    a = np.full(5000, 2**62, dtype)
+    b = a.copy()
+    assert compare(a, b).rows[0].status == "same"
+    b[4321] += 1
+    row = compare(a, b).rows[0]
+    assert (row.status, row.max_abs, row.mean_abs, row.worst_index) == ("differs", 1.0, 1 / 5000, (4321,))
+    assert row.near_share == 4999 / 5000
+    row = compare(np.array([2**53 + 1], dtype), np.array([2.0**53])).rows[0]
+    assert row.max_abs == 1.0
+    row = compare(np.array([2**63 - 1, 5], dtype), np.array([np.nan, np.inf])).rows[0]
+    assert (row.nan_b, row.inf_b, row.max_abs, row.worst_index) == (1, 1, np.inf, (0,))
+
+
 def test_figures_do_not_depend_on_threads():
     a = np.random.default_rng(0).standard_normal(1_000_000)
     before = torch.get_num_threads()
@@ -95,6 +110,8 @@ def test_tensors_of_all_kinds():
     assert compare(x.to_sparse(), x).same
     assert compare(torch.complex(x, x).conj(), torch.complex(x, -x)).same
     assert compare([x, {"k": x}], [x, {"k": x + 1}]).worst.name == "1.k"
+    assert compare({"a": {"b": x}, "n": None}, {"a": {"b": x.numpy() + 1}}).worst.name == "a.b"
+    assert compare({"lr": 0.1}, {"lr": 0.1}).same
     assert compare(torch.zeros(0, 3), torch.zeros(0, 3)).same
     assert not compare(torch.zeros(2, 3), torch.zeros(3, 2)).same
 
@@ -331,6 +348,19 @@ def test_without_rich(tmp_path, monkeypatch, capsys):
     assert command.TOOL.main([str(tmp_path / "a.npy")] * 2) == 2
     assert "ms_adapter[tools]" in capsys.readouterr().err
     assert run(tmp_path / "a.npy", tmp_path / "a.npy", capsys=capsys)[0] == 0
+
+
+def test_arguments_that_make_no_sense(tmp_path, capsys):
+    from ms_adapter.cli import main
+
+    assert main(["compare", "a", "b", "--rtol", "x", "--json"]) == 2
+    assert "invalid float value" in json.loads(capsys.readouterr().out)["error"]
+    with pytest.raises(SystemExit) as ended:
+        main(["compare", "a", "b", "--rtol", "x"])
+    assert ended.value.code == 2 and "usage:" in capsys.readouterr().err
+    os.mkfifo(tmp_path / "pipe.npy")  # to open it would wait for a writer
+    assert main(["compare", str(tmp_path / "pipe.npy"), str(tmp_path), "--json"]) == 2
+    assert "no regular file" in json.loads(capsys.readouterr().out)["error"]
 
 
 def test_completion_knows_all_commands():

@@ -68,6 +68,56 @@ struct Scratch {
   alignas(64) double block_b[kBlock];
 };
 
+// Whole numbers of 64 bits, of which a double does not hold all.
+bool is_wide(DType t) { return t == DType::I64 || t == DType::U64; }
+bool beyond_doubles(DType t, const double* values, int64_t n) {
+  return is_wide(t) &&
+         std::any_of(values, values + n, [](double v) { return std::abs(v) >= 0x1p53; });
+}
+
+// An element as it is: `rounded` is what the double of it is.
+long double exactly(DType t, const char* at, int64_t i, double rounded) {
+  if (!is_wide(t)) return rounded;
+  uint64_t bits;
+  std::memcpy(&bits, at + i * 8, sizeof bits);  // files' pieces lie anywhere
+  return t == DType::U64 ? static_cast<long double>(bits)
+                         : static_cast<long double>(static_cast<int64_t>(bits));
+}
+
+// What Loops.block finds, one pair at a time; its long doubles hold every element of either side.
+void exact_block(DType type_a, const char* at_a, DType type_b, const char* at_b, int64_t n,
+                 int64_t first, const Tolerance& near, const Scratch& s, Figures& f) {
+  for (int64_t i = 0; i < n; ++i) {
+    const long double a = exactly(type_a, at_a, i, s.block_a[i]);
+    const long double b = exactly(type_b, at_b, i, s.block_b[i]);
+    Figures one;
+    one.count = 1;
+    one.nan_a = std::isnan(a);
+    one.nan_b = std::isnan(b);
+    one.inf_a = std::isinf(a);
+    one.inf_b = std::isinf(b);
+    one.equal = a == b;
+    one.worst = first + i;
+    one.worst_a = static_cast<double>(a);
+    one.worst_b = static_cast<double>(b);
+    if (std::isfinite(a) && std::isfinite(b)) {
+      const long double apart = std::abs(b - a);
+      one.near = one.equal || apart <= near.absolute + near.relative * std::abs(a);
+      one.max_abs = one.sum_abs = one.worst_distance = static_cast<double>(apart);
+      if (apart > 0)
+        one.max_rel = one.sum_rel = static_cast<double>(apart / std::max(std::abs(a), std::abs(b)));
+      one.dot = static_cast<double>(a * b);
+      one.norm_a = static_cast<double>(a * a);
+      one.norm_b = static_cast<double>(b * b);
+    } else {
+      one.worst_distance = HUGE_VAL;
+      if (!one.nan_a && !one.nan_b)
+        one.max_abs = one.sum_abs = HUGE_VAL, one.max_rel = one.sum_rel = 1;
+    }
+    f.add(one);
+  }
+}
+
 // The parts [begin, end).
 Figures compare_chunk(const Source& a, const Source& b, int64_t begin, int64_t end,
                       const Tolerance& near, Scratch& scratch) {
@@ -83,7 +133,10 @@ Figures compare_chunk(const Source& a, const Source& b, int64_t begin, int64_t e
     const int64_t n = std::min(kBlock, end - i);
     use.convert[static_cast<int>(a.dtype)](at_a, scratch.block_a, n);
     use.convert[static_cast<int>(b.dtype)](at_b, scratch.block_b, n);
-    use.block(scratch.block_a, scratch.block_b, n, i, near, f);
+    if (beyond_doubles(a.dtype, scratch.block_a, n) || beyond_doubles(b.dtype, scratch.block_b, n))
+      exact_block(a.dtype, at_a, b.dtype, at_b, n, i, near, scratch, f);
+    else
+      use.block(scratch.block_a, scratch.block_b, n, i, near, f);
     if (ulp) ulp(at_a, at_b, n, f);
     at_a += n * step_a;
     at_b += n * step_b;

@@ -6,7 +6,7 @@ import argparse
 import json
 import sys
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 from ms_adapter.tools.screen import Screen
 
@@ -17,6 +17,21 @@ EXIT_ERROR = 2
 
 class ToolError(Exception):
     """The tool cannot do what was asked; the text says why and what to do. Exit code 2."""
+
+
+class _BadArguments(Exception):
+    """The parser that found them, and what it says."""
+
+    def __init__(self, parser: argparse.ArgumentParser, text: str) -> None:
+        super().__init__(text)
+        self.parser = parser
+
+
+class _Parser(argparse.ArgumentParser):
+    """Raises, so that with --json arguments that make no sense are an object on stdout like all errors."""
+
+    def error(self, message: str) -> NoReturn:
+        raise _BadArguments(self, message)
 
 
 class Tool(NamedTuple):
@@ -30,7 +45,7 @@ class Tool(NamedTuple):
 
     def parser(self) -> argparse.ArgumentParser:
         """The argument parser, with what all tools understand."""
-        parser = argparse.ArgumentParser(
+        parser = _Parser(
             prog=f"ms-adapter {self.name}",
             description=self.summary[0].upper() + self.summary[1:] + ".",
             epilog=f"examples:\n{self.examples.rstrip()}\n\n"
@@ -43,7 +58,12 @@ class Tool(NamedTuple):
 
     def main(self, argv: list[str] | None = None) -> int:
         """Parse the arguments, run, and report errors the same way everywhere."""
-        arguments = self.parser().parse_args(argv)
+        try:
+            arguments = self.parser().parse_args(argv)
+        except _BadArguments as error:
+            if "--json" in (sys.argv[1:] if argv is None else argv):
+                return _fail(self.name, str(error), Screen(as_json=True))
+            argparse.ArgumentParser.error(error.parser, str(error))
         screen = Screen(as_json=arguments.json)
         try:
             code = self.run(arguments, screen)

@@ -6,10 +6,12 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+import numpy as np
+
 from ms_adapter import _C  # type: ignore[attr-defined]
 from ms_adapter.tools.formats import Entry, read_path
 from ms_adapter.tools.formats.entry import BadFile, from_array, from_tensor
-from ms_adapter.tools.formats.torch_files import tensors_in
+from ms_adapter.tools.formats.torch_files import is_tensor, leaves_of
 
 from . import report as kinds
 from .naming import Pair, Rule, match, parse_rule
@@ -91,10 +93,12 @@ def _entries(side: Any) -> list[Entry]:
 
 
 def _named_values(side: Any) -> Iterable[tuple[str, Any]]:
-    if isinstance(side, dict) and not any(hasattr(v, "detach") for v in side.values()):
-        return side.items()
-    found = list(tensors_in(side))
-    return found or [("", side)]
+    found = [
+        (name, leaf) for name, leaf in leaves_of(side) if is_tensor(leaf) or isinstance(leaf, np.ndarray)
+    ]
+    if found:
+        return found
+    return side.items() if isinstance(side, dict) else [("", side)]  # of Python's numbers
 
 
 def _from_value(name: str, value: Any) -> Entry:

@@ -44,6 +44,8 @@ def read_path(path: str | os.PathLike[str], progress: Callable[..., None] | None
 def _read_file(path: str) -> list[Entry]:
     suffix = os.path.splitext(path)[1].lower()
     reader = READERS.get(suffix)
+    if os.path.exists(path) and not os.path.isfile(path):  # to open a pipe may wait for ever
+        raise BadFile(f"{path}: it is no regular file")
     if reader is None:
         raise BadFile(f"{path}: unknown kind of file {suffix}: {', '.join(READERS)} are read")
     try:
