@@ -207,6 +207,7 @@ def test_watch_stops_at_the_first_nan(tmp_path):
     with dump(path=str(tmp_path), watch="inf"):  # an infinity that is asked for
         scores = torch.zeros(3, 3).masked_fill(torch.eye(3) > 0, -float("inf"))
         assert torch.softmax(scores, 1).isfinite().all()
+        Net()(torch.ones(3, 4))
     assert rows(tmp_path)  # after all of them the dump is over and whole
 
 
@@ -230,11 +231,8 @@ def test_settings(tmp_path):
     for bad in ("level=layer", "steps=x", "colour=red", "tensors=weights", "background_mib=-1", "none.toml"):
         with pytest.raises(ToolError):
             read_settings(bad)
-    with (
-        pytest.raises(ValueError, match="no regular expression"),
-        dump(path=str(tmp_path), names="(", level="operator"),
-    ):
-        pass
+    with pytest.raises(ToolError, match="no regular expression"):
+        dump(path=str(tmp_path), names="(", level="operator")
 
 
 def run(tmp_path, *args, **variables):
@@ -277,6 +275,50 @@ def test_ways_to_ask(tmp_path):
     assert bad.returncode == 2 and "choose one of" in bad.stderr
     bad = run(tmp_path, "dump", "--steps", "x", "s.py")
     assert bad.returncode == 2 and "write numbers and ranges" in bad.stderr
+
+
+def test_options_go_before_the_file_of_settings(tmp_path):
+    (tmp_path / "s.py").write_text(SCRIPT)
+    (tmp_path / "d.toml").write_text('path = "a"\ntensors = "inputs"\n')
+    assert run(tmp_path, "dump", "--config", "d.toml", "--path", "b", "s.py").returncode == 0
+    assert not (tmp_path / "a").exists()
+    assert {row["IO"] for row in rows(tmp_path / "b")} == {"input"}
+
+
+def test_a_script_that_fails_is_in_the_json(tmp_path):
+    (tmp_path / "s.py").write_text(
+        "import sys\nprint('said')\nif sys.argv[1:]: sys.exit(3)\nraise ValueError('no')\n"
+    )
+    done = run(tmp_path, "dump", "--json", "s.py")
+    assert json.loads(done.stdout) == {"path": "ms_adapter_dump", "error": "no", "exit_code": 1}
+    assert "ValueError: no" in done.stderr
+    done = run(tmp_path, "dump", "--json", "s.py", "x")
+    assert json.loads(done.stdout)["exit_code"] == done.returncode == 3
+    done = run(tmp_path, "dump", "--level", "none", "--json", "s.py")
+    assert "invalid choice" in json.loads(done.stdout)["error"]
+
+
+def test_a_second_dump_replaces_the_first(tmp_path):
+    with dump(path=str(tmp_path), what="tensor"):
+        train(steps=3)
+    count = len(rows(tmp_path))
+    with dump(path=str(tmp_path)):
+        train(steps=2)
+    assert len(rows(tmp_path)) == count
+    left = sorted(os.listdir(tmp_path / "rank_0" / "main" / "0"))
+    assert left == ["0", "1", "2"]  # the step that follows the last
+    assert not list(tmp_path.rglob("*.npy"))
+
+
+def test_watch_looks_at_what_a_step_makes(tmp_path):
+    weight = torch.nn.Parameter(torch.tensor([1.0, float("inf")]))
+    weight.grad = torch.tensor([1.0, float("inf")])
+    optimizer = torch.optim.SGD([weight], lr=1.0)
+    with pytest.raises(
+        RuntimeError, match="NaN comes from the step of SGD in group 0, parameter 0"
+    ):  # noqa: SIM117
+        with dump(path=str(tmp_path), watch="nan"):
+            optimizer.step()
 
 
 def test_a_full_disk_is_an_error(tmp_path):

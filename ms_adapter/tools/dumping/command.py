@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+import sys
+import traceback
+from typing import Any
 
-from ms_adapter.tools.frame import EXIT_SAME, Tool
+from ms_adapter.tools.frame import EXIT_DIFFERS, EXIT_SAME, Tool, ToolError
 from ms_adapter.tools.screen import Screen
 
 EXAMPLES = """\
@@ -20,47 +24,63 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     from .config import Settings
 
     default = Settings()
-    add = parser.add_argument
-    add(
-        "--config", metavar="FILE", help="TOML or JSON with these settings; the options below are for one run"
+
+    def add(*names: str, **about: Any) -> None:
+        parser.add_argument(*names, default=argparse.SUPPRESS, **about)  # what is not given is the file's
+
+    parser.add_argument(
+        "--config", metavar="FILE", help="TOML or JSON with these settings; the options below go before it"
     )
-    add("--path", default=default.path, help=f"folder to write to (default {default.path})")
-    add("--level", choices=("module", "operator"), default=default.level)
-    add("--what", choices=("statistics", "tensor"), default=default.what)
-    add("--tensors", default=default.tensors, help="of inputs,outputs,gradients (default: the last two)")
-    add("--names", default="", metavar="REGEX", help="only what it matches in module/operator")
-    add("--steps", default="", metavar="0-2,5", help="optimizer steps (default: all)")
-    add(
-        "--watch",
-        choices=("nan", "inf"),
-        default="",
-        help="stop at the first one, and say where it came from",
-    )
+    add("--path", help=f"folder to write to (default {default.path})")
+    add("--level", choices=("module", "operator"))
+    add("--what", choices=("statistics", "tensor"))
+    add("--tensors", help="of inputs,outputs,gradients (default: the last two)")
+    add("--names", metavar="REGEX", help="only what it matches in module/operator")
+    add("--steps", metavar="0-2,5", help="optimizer steps (default: all)")
+    add("--watch", choices=("nan", "inf"), help="stop at the first one, and say where it came from")
     add("--lines", action="store_true", help="write operators.jsonl, a line for each operator")
-    add("--graph", default="", metavar="FILE", help="write the captured graph of each module called, as JSON")
-    add("--background-mib", type=int, default=default.background_mib, help="0: write at once")
-    add("script", metavar="SCRIPT")
-    add("args", nargs=argparse.REMAINDER, metavar="ARGS", help="the script's own arguments")
+    add("--graph", metavar="FILE", help="write the captured graph of each module called, as JSON")
+    add("--background-mib", type=int, metavar="MIB", help="0: write at once")
+    parser.add_argument("script", metavar="SCRIPT")
+    parser.add_argument("args", nargs=argparse.REMAINDER, metavar="ARGS", help="the script's own arguments")
 
 
 def _run(arguments: argparse.Namespace, screen: Screen) -> int:
-    from dataclasses import fields
+    from dataclasses import fields, replace
 
     from ms_adapter import run, torch_alias
 
     from .config import Settings, read_settings
     from .session import dump
 
-    if arguments.config:
-        settings = read_settings(arguments.config)
-    else:
-        known = (item.name for item in fields(Settings) if item.name != "name")
-        settings = Settings(**{name: getattr(arguments, name) for name in known})
+    settings = read_settings(arguments.config) if arguments.config else Settings()
+    known = {item.name for item in fields(Settings)}
+    settings = replace(settings, **{name: v for name, v in vars(arguments).items() if name in known})
     torch_alias.install()
     screen.result["path"] = settings.path
-    code = run.main([arguments.script, *arguments.args], around=dump(settings))
+    given = [arguments.script, *arguments.args]
+    try:
+        # Nothing but the object is on stdout.
+        with contextlib.redirect_stdout(sys.stderr) if screen.as_json else contextlib.nullcontext():
+            code = run.main(given, around=dump(settings))
+    except (Exception, SystemExit) as error:
+        if not screen.as_json or isinstance(error, ToolError):
+            raise
+        return _ended(error, screen)
     screen.good(f"dumped to {settings.path}")
     return code or EXIT_SAME
+
+
+def _ended(error: Exception | SystemExit, screen: Screen) -> int:
+    """What Python would do with it, and the object that --json promises."""
+    if isinstance(error, SystemExit):
+        if error.code is None or isinstance(error.code, int):
+            return error.code or EXIT_SAME
+        print(error.code, file=sys.stderr)
+    else:
+        traceback.print_exc()
+    screen.result["error"] = str(error)
+    return EXIT_DIFFERS
 
 
 TOOL = Tool("dump", "run a script and write its tensors or their statistics", EXAMPLES, _add_arguments, _run)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import tomllib
 from dataclasses import dataclass, fields
 from typing import Any
@@ -45,6 +46,10 @@ class Settings:
         if self.background_mib < 0:
             raise ToolError(f"background_mib is {self.background_mib}: it must not be negative")
         self.step_ranges()
+        try:
+            re.compile(self.names)
+        except re.error as error:
+            raise ToolError(f"names is {self.names!r}, which is no regular expression: {error}") from None
 
     @property
     def kinds(self) -> frozenset[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import glob
 import os
 from collections.abc import Callable
 from types import TracebackType
@@ -55,6 +57,7 @@ class Dump:
     def __enter__(self) -> Dump:
         settings, kinds = self.settings, self.settings.kinds
         by_operator = settings.level == "operator"
+        self._remove_earlier()
         _C.dump.start(
             by_operator,
             settings.what == "tensor",
@@ -77,6 +80,19 @@ class Dump:
         while self._undo:
             self._undo.pop()()
 
+    def _remove_earlier(self) -> None:
+        """What an earlier dump left: mixed with it, nobody could tell which rows are of this run."""
+        for folder in glob.glob(os.path.join(glob.escape(self._folder()), "[0-9]*")):
+            for pattern in ("statistic.csv", "operators.jsonl", "*.DefaultFormat.npy"):
+                for path in glob.glob(os.path.join(glob.escape(folder), pattern)):
+                    os.remove(path)
+            with contextlib.suppress(OSError):  # something else lies there
+                os.rmdir(folder)
+
+    def _folder(self) -> str:
+        rank = os.environ.get("RANK", "0")
+        return os.path.join(self.settings.path, f"rank_{rank}", self.settings.name, "0")
+
     def step(self) -> None:
         """Begin the next step."""
         self._begin_step(self._step + 1)
@@ -85,8 +101,7 @@ class Dump:
         self._step, self._on = step, self.settings.wants_step(step)
         folder = ""
         if self._on:
-            rank = os.environ.get("RANK", "0")
-            folder = os.path.join(self.settings.path, f"rank_{rank}", self.settings.name, "0", str(step))
+            folder = os.path.join(self._folder(), str(step))
             os.makedirs(folder, exist_ok=True)
         _C.dump.set_folder(folder)
 
@@ -169,7 +184,7 @@ class Dump:
 
         for handle in (
             register_optimizer_step_pre_hook(self._before_step),
-            register_optimizer_step_post_hook(lambda *_: self.step()),
+            register_optimizer_step_post_hook(self._after_step),
         ):
             self._undo.append(handle.remove)
 
@@ -181,3 +196,32 @@ class Dump:
                 name = self._names.names.get(id(parameter))
                 if name and parameter.grad is not None and self._wanted(name):
                     _C.dump.tensor("Parameter", name, "grad", 0, parameter.grad)
+
+    def _after_step(self, optimizer: Any, args: Any, kwargs: Any) -> None:
+        if self._on and self.settings.watch:
+            self._watch_step(optimizer)
+        self.step()
+
+    def _watch_step(self, optimizer: Any) -> None:
+        """A step is one kernel for the core: what it makes of the parameters is looked at here."""
+        for i, group in enumerate(optimizer.param_groups):
+            for j, parameter in enumerate(group["params"]):
+                found = _C.dump.statistics(parameter)
+                nans, infinities = found["nan"], found["negative_inf"] + found["positive_inf"]
+                if not nans and not (infinities and self.settings.watch == "inf"):
+                    continue
+                name = self._names.names.get(id(parameter), f"group {i}, parameter {j}")
+                raise RuntimeError(
+                    f"dump: the first {'NaN' if nans else 'infinity'} comes from the step of "
+                    f"{type(optimizer).__name__} in {name}: {nans} NaN and {infinities} infinities of "
+                    f"{parameter.numel()} elements. {_figures('Its gradient', parameter.grad)}"
+                )
+
+
+def _figures(title: str, tensor: Any) -> str:
+    if tensor is None:
+        return f"{title}: none."
+    found = _C.dump.statistics(tensor)
+    infinities = found["negative_inf"] + found["positive_inf"]
+    ends = f"min {found['minimum']:.9g}, max {found['maximum']:.9g}"
+    return f"{title}: {ends}, NaN {found['nan']}, inf {infinities}"
