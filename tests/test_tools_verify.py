@@ -325,7 +325,7 @@ def test_wrong_usage(wrong):
     from ms_adapter.tools.verification.command import TOOL
 
     with pytest.raises(SystemExit) as left:
-        TOOL.parser().parse_args([*wrong, "script.py"])
+        TOOL.main([*wrong, "script.py"])
     assert left.value.code == 2
 
 
