@@ -40,6 +40,16 @@ IMPORTS = {
 }
 
 
+def test_cells_with_lines_of_ipythons(tmp_path: Path) -> None:
+    lines = ["%matplotlib inline", "import torch", "!pip install \\", "  x", "x?", "for i in x:", "    %time"]
+    given = "\n".join([*lines, "t = %timeit -o 1", ""])
+    cell = {"cell_type": "code", "source": given}
+    (tmp_path / "book.ipynb").write_text(json.dumps({"cells": [cell]}))
+    assert cli.main(["convert", str(tmp_path / "book.ipynb"), "--in-place", "--json"]) == 0
+    after = json.loads((tmp_path / "book.ipynb").read_text())["cells"][0]["source"]
+    assert after == given.replace("import torch", "import ms_adapter.pytorch as torch")
+
+
 @pytest.mark.parametrize("text", IMPORTS)
 def test_imports(text: str) -> None:
     assert converted(text + "\n") == IMPORTS[text] + "\n"

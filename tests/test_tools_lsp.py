@@ -23,7 +23,7 @@ from helper import make
 def f(model):
     return model.parameters()
 make(3).relu()
-torch.mkldnn_convolution()
+"é𝒳"; torch.mkldnn_convolution()
 """
 
 
@@ -46,7 +46,7 @@ async def session(folder: Path) -> dict[str, Any]:
     document = lsp.TextDocumentIdentifier(uri)
     at = lsp.HoverParams(document, lsp.Position(4, 9))
     got["hover"] = await client.text_document_hover_async(at)
-    missing = lsp.HoverParams(document, lsp.Position(5, 10))
+    missing = lsp.HoverParams(document, lsp.Position(5, 17))
     got["missing"] = await client.text_document_hover_async(missing)
     nothing = lsp.HoverParams(document, lsp.Position(2, 0))
     got["nothing"] = await client.text_document_hover_async(nothing)
@@ -80,7 +80,10 @@ def test_a_session(tmp_path: Path) -> None:
     (fix,) = got["actions"]
     (edit,) = next(iter(fix.edit.changes.values()))
     assert edit.new_text == TEXT.replace("import torch\n", "import ms_adapter.pytorch as torch\n")
+    where = got["opened"][1].range  # in units of UTF-16, where 𝒳 has two
+    assert (where.start.character, where.end.character) == (13, 13 + len("mkldnn_convolution"))
     (broken,) = got["changed"]
+    assert broken.range.start.line == 1
     assert broken.message.startswith("cannot be parsed at line 2")
 
 

@@ -246,6 +246,13 @@ def test_newer_syntax_notebooks_and_broken_files(tmp_path: Path) -> None:
         {"cell_type": "markdown", "source": ["# torch.ones"]},
         {"cell_type": "code", "source": ["%matplotlib inline\n", "import torch\n", "x = torch.ones(2)"]},
         {"cell_type": "code", "source": "!pip install x\nx.cumsum(0)"},
+        {
+            "cell_type": "code",
+            "source": "x?\nnp.*load*?\nfiles = !ls | \\\n  sort\nt = %timeit -o x\nx.exp()",
+        },
+        {"cell_type": "code", "source": "  %time\n  x.log()\n/print 3"},
+        {"cell_type": "code", "source": "%%bash\nimport torch"},
+        {"cell_type": "code"},
     ]
     (tmp_path / "book.ipynb").write_text(json.dumps({"cells": cells}))
     found = {Path(f.path).name: f for f in scan([str(tmp_path)]).files}
@@ -256,7 +263,48 @@ def test_newer_syntax_notebooks_and_broken_files(tmp_path: Path) -> None:
     assert [(book.place(u.line), u.name) for u in book.sure if u.kind == "call"] == [
         ("cell 2, line 3", "torch.ones"),
         ("cell 3, line 2", "torch.Tensor.cumsum"),
+        ("cell 4, line 6", "torch.Tensor.exp"),
+        ("cell 5, line 2", "torch.Tensor.log"),
     ]
+    (tmp_path / "old.ipynb").write_text('{"worksheets": []}')
+    (old,) = scan([str(tmp_path / "old.ipynb")]).files
+    assert "it has no cells" in old.error
+
+
+def test_fields_of_named_results(tmp_path: Path) -> None:
+    text = """\
+    import torch
+    x = torch.ones(2, 3)
+    x.max(0).values.exp()
+    x.topk(2).indices.float()
+    x.to_sparse().values().log()
+    """
+    (file,) = scan([str(write(tmp_path, main=text))]).files
+    assert [f"{u.line}: {u.name}" for u in file.sure if u.line > 2] == [
+        "3: torch.Tensor.max",
+        "3: torch.Tensor.exp",
+        "4: torch.Tensor.topk",
+        "4: torch.Tensor.float",
+        "5: torch.Tensor.to_sparse",
+        "5: torch.Tensor.values",
+        "5: torch.Tensor.log",
+    ]
+
+
+def test_a_base_calls_what_a_module_overrides(tmp_path: Path) -> None:
+    text = """\
+    import torch
+    class Base(torch.nn.Module):
+        def forward(self, x):
+            return self.hook(x)
+        def hook(self, x):
+            return x
+    class Child(Base):
+        def hook(self, h):
+            return h.tan().view(-1)
+    """
+    (file,) = scan([str(write(tmp_path, main=text))]).files
+    assert [f"{u.line}: {u.name}" for u in file.sure][-2:] == ["9: torch.Tensor.tan", "9: torch.Tensor.view"]
 
 
 def test_a_program_that_never_ends_growing_is_scanned_to_the_end(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from ms_adapter.tools.scanning.source import files, read
 from ms_adapter.tools.scanning.targets import MISSING, standing
 from ms_adapter.tools.whole import write_whole
 
+from ..scanning.cells import cells_of, is_other_language, python_lines, source_of
 from .native import cell_names, native
 from .rewrite import Remark, Rewritten, rewrite
 
@@ -80,27 +81,24 @@ def is_missing(use: Any) -> bool:
 
 
 def convert_notebook(path: Path, data: bytes) -> Outcome:
-    """A notebook's code cells, each by itself; cells with magics that are no Python stay, with a remark."""
+    """A notebook's code cells, each by itself; what is no Python in them stays."""
     book = json.loads(data)
+    cells_of(data)
     changed: list[int] = []
     remarks: list[Remark] = []
     for number, cell in enumerate(book["cells"], 1):
-        given = cell["source"]
-        text = "".join(given) if isinstance(given, list) else given
-        if cell.get("cell_type") != "code" or "torch" not in text:
+        text = source_of(cell)
+        if "torch" not in text or is_other_language(text):
             continue
         try:
-            new = rewrite(text.encode())
+            after, found = _convert_cell(text)
         except libcst.ParserSyntaxError:
-            remarks.append(
-                Remark(number, f"cell {number} is not Python alone: its imports are left as they are")
-            )
+            remarks.append(Remark(number, f"cell {number} is no Python: its imports are left as they are"))
             continue
-        remarks += [Remark(number, f"cell {number}: {r.text}") for r in new.remarks]
-        if new.changed:
+        remarks += [Remark(number, f"cell {number}: {r.text}") for r in found]
+        if after != text:
             changed.append(number)
-            after = new.data.decode()
-            cell["source"] = after.splitlines(keepends=True) if isinstance(given, list) else after
+            cell["source"] = after.splitlines(keepends=True) if isinstance(cell["source"], list) else after
     if not changed:
         return Outcome(path, data, data, (), tuple(remarks))
     indent = 1 if b'\n "' in data else None
@@ -109,6 +107,18 @@ def convert_notebook(path: Path, data: bytes) -> Outcome:
         "\n" if data.endswith(b"\n") else ""
     )
     return Outcome(path, data, written.encode(), tuple(changed), tuple(remarks))
+
+
+def _convert_cell(text: str) -> tuple[str, list[Remark]]:
+    """The cell with its imports rewritten: IPython's lines are away meanwhile, behind a word of their own."""
+    lines, kept = text.split("\n"), {}
+    for i, line in enumerate(python_lines(text)):
+        if line != lines[i]:
+            stands_for = f"{line}  # line {i} of IPython's"
+            kept[stands_for], lines[i] = lines[i], stands_for
+    new = rewrite("\n".join(lines).encode())
+    after = "\n".join(kept.get(line, line) for line in new.data.decode().split("\n"))
+    return after, list(new.remarks)
 
 
 def write_in_place(outcomes: list[Outcome]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from urllib.parse import unquote, urlparse
 
@@ -34,15 +35,15 @@ def look_at(uri: str) -> FileFindings:
 
 def publish(uri: str) -> None:
     file = look_at(uri)
-    shown = [d for use in file.uses if (d := diagnostic(use))]
+    shown = [d for use in file.uses if (d := diagnostic(file, use))]
     if file.error:
-        shown.append(
-            lsp.Diagnostic(line_range(0), file.error, lsp.DiagnosticSeverity.Information, source=SOURCE)
-        )
+        at = re.search(r"at line (\d+)", file.error)
+        where = line_range(int(at[1]) - 1 if at else 0)
+        shown.append(lsp.Diagnostic(where, file.error, lsp.DiagnosticSeverity.Information, source=SOURCE))
     server.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, shown))
 
 
-def diagnostic(use: Use) -> lsp.Diagnostic | None:
+def diagnostic(file: FileFindings, use: Use) -> lsp.Diagnostic | None:
     """What the editor underlines: missing and partial names, and, as a hint, what is unsure."""
     if use.why:
         severity, code, text = (
@@ -57,12 +58,12 @@ def diagnostic(use: Use) -> lsp.Diagnostic | None:
         severity, code, text = SEVERITIES[s.cpu.word], s.cpu.word, f"{use.name}: {s.cpu.note}"
         if s.strategy is not None:
             text += f". What to do: {s.strategy}"
-    return lsp.Diagnostic(range_of(use), text, severity, code=code, source=SOURCE)
+    return lsp.Diagnostic(range_of(file, use), text, severity, code=code, source=SOURCE)
 
 
-def range_of(use: Use) -> lsp.Range:
-    line = use.line - 1
-    return lsp.Range(lsp.Position(line, use.column), lsp.Position(line, max(use.end_column, use.column + 1)))
+def range_of(file: FileFindings, use: Use) -> lsp.Range:
+    line, (first, last) = use.line - 1, file.columns(use, "utf-16-le")
+    return lsp.Range(lsp.Position(line, first), lsp.Position(line, last))
 
 
 def line_range(line: int) -> lsp.Range:
@@ -86,6 +87,10 @@ def described(s: Standing) -> str:
     return "\n".join(lines)
 
 
+def is_at(where: lsp.Range, at: lsp.Position) -> bool:
+    return where.start.character <= at.character <= where.end.character
+
+
 @server.feature(lsp.TEXT_DOCUMENT_DID_OPEN)
 def opened(params: lsp.DidOpenTextDocumentParams) -> None:
     publish(params.text_document.uri)
@@ -105,12 +110,12 @@ def closed(params: lsp.DidCloseTextDocumentParams) -> None:
 def hover(params: lsp.HoverParams) -> lsp.Hover | None:
     uri, at = params.text_document.uri, params.position
     file = scanned.get(uri) or look_at(uri)
-    here = [u for u in file.sure if u.line - 1 == at.line and u.column <= at.character <= u.end_column]
+    here = [u for u in file.sure if u.line - 1 == at.line and is_at(range_of(file, u), at)]
     if not here:
         return None
     texts = [described(standing(name)) for name in dict.fromkeys(u.name for u in here)]
     content = lsp.MarkupContent(lsp.MarkupKind.Markdown, "\n\n---\n\n".join(texts))
-    return lsp.Hover(content, range_of(here[0]))
+    return lsp.Hover(content, range_of(file, here[0]))
 
 
 @server.feature(

@@ -31,6 +31,42 @@ SHORT = (
 )
 TABLE = tomllib.loads(Path(__file__).with_name("returns.toml").read_text())
 
+# Of the tuples with names that operators give.
+RESULT_FIELDS = frozenset(
+    [
+        "values",
+        "indices",
+        "eigenvalues",
+        "eigenvectors",
+        "Q",
+        "R",
+        "U",
+        "S",
+        "V",
+        "Vh",
+        "L",
+        "P",
+        "LU",
+        "pivots",
+        "info",
+        "sign",
+        "logabsdet",
+        "solution",
+        "residuals",
+        "singular_values",
+        "hist",
+        "bin_edges",
+        "mantissa",
+        "exponent",
+        "a",
+        "tau",
+        "result",
+        "output",
+        "inverse",
+        "LD",
+    ]
+)
+
 
 @functools.cache
 def face(name: str) -> Any:

@@ -81,6 +81,8 @@ class Evaluator(Caller):
     # --- attributes -------------------------------------------------------------------------------
     def attribute(self, node: ast.Attribute, kind: str = "read") -> Types:
         owners = self.value(node.value)
+        if node.attr in api.RESULT_FIELDS and any(isinstance(o, Sequence) for o in owners):
+            return join(*(o.element for o in owners if isinstance(o, Sequence)))  # x.max(0).values
         found = [self.attribute_of(node, owner, kind) for owner in owners]
         if owners and all(isinstance(o, Unknown) for o in owners) and node.attr in api.telling():
             why = next(o.why for o in owners if isinstance(o, Unknown))

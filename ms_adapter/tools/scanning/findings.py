@@ -25,6 +25,15 @@ class FileFindings:
     error: str = ""
     cells: list[tuple[int, int]] | None = None  # of a notebook: (cell, line in it) by line
     sites: Sites = field(default_factory=dict)  # what a run called, where there was one
+    lines: list[str] = field(default_factory=list)
+
+    def columns(self, use: Use, encoding: str = "utf-32-le") -> tuple[int, int]:
+        """Where a use begins and ends in its line, in units of an encoding (Python counts bytes of UTF-8)."""
+        line = self.lines[use.line - 1].encode() if use.line <= len(self.lines) else b""
+        size = len("a".encode(encoding))
+        ends = (line[:at].decode(errors="replace").encode(encoding) for at in (use.column, use.end_column))
+        first, last = (len(end) // size for end in ends)
+        return first, max(last, first + 1)
 
     @property
     def sure(self) -> list[Use]:
@@ -188,4 +197,4 @@ def scan_sources(roots: list[Path], sources: list[Source]) -> Findings:
 
 
 def file_findings(source: Source, uses: list[Use]) -> FileFindings:
-    return FileFindings(str(source.path), uses, source.error, source.cells)
+    return FileFindings(str(source.path), uses, source.error, source.cells, lines=source.lines)

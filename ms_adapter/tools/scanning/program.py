@@ -77,7 +77,23 @@ class Program:
                 for name, cell in unit.params.items():
                     if not cell.types or all(isinstance(v, Unknown) for v in cell.types):
                         self.work.grow(cell, self.presumed(unit, name))
+        for cls in list(self.classes.values()):
+            if cls.api_base():
+                self.inherit(cls)
         self.settle()
+
+    def inherit(self, cls: Class) -> None:
+        """Methods that a module has from its bases are its own: they call what it overrides."""
+        seen = set(cls.scope.cells)
+        for at in list(cls.lineage())[1:]:
+            cells = at.scope.cells if isinstance(at, Class) else {}
+            for name in cells.keys() - seen:
+                for function in cells[name].types:
+                    if isinstance(function, Function) and function.kind == "method" and function.owner:
+                        me = next(iter(self.unit(function).params.values()), None)
+                        if me is not None:
+                            self.work.grow(me, frozenset({Object(cls)}))
+            seen |= set(cells)
 
     def presumed(self, unit: Unit, name: str) -> Types:
         function = unit.function

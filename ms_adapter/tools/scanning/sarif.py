@@ -38,7 +38,7 @@ def sarif(found: Findings) -> str:
 
 def file_results(file: FileFindings) -> list[dict[str, Any]]:
     if file.error:
-        return [result("unreadable", file.error, file.path, None)]
+        return [result("unreadable", file.error, file, None)]
     return [use_result(file, use) for use in file.uses if use.kind != "import" or is_trouble(use)]
 
 
@@ -50,13 +50,13 @@ def is_trouble(use: Use) -> bool:
 
 def use_result(file: FileFindings, use: Use) -> dict[str, Any]:
     if use.why:
-        return result("unsure", f"may be a tensor's or module's `{use.name}`: {use.why}", file.path, use)
+        return result("unsure", f"may be a tensor's or module's `{use.name}`: {use.why}", file, use)
     s = standing(use.name)
     told = [f"{use.name}: {s.remark() or s.cpu.note}"]
     told += [f"What to do: {s.strategy}"] if s.strategy else []
     told += [f"MindSpore: {s.mapped}"] if s.mapped else []
     rule = s.cpu.word if s.cpu.word in (MISSING, PARTLY) else "flag" if s.flags else "use"
-    found = result(rule, ". ".join(told), file.path, use)
+    found = result(rule, ". ".join(told), file, use)
     found["properties"] = {
         "name": s.name,
         "targets": {"cpu": s.cpu.word, "mindspore-cpu": s.mindspore.word, "mindspore-ascend": s.ascend.word},
@@ -67,12 +67,13 @@ def use_result(file: FileFindings, use: Use) -> dict[str, Any]:
     return found
 
 
-def result(kind: str, text: str, path: str, use: Use | None) -> dict[str, Any]:
+def result(kind: str, text: str, file: FileFindings, use: Use | None) -> dict[str, Any]:
+    path = file.path
     uri = Path(path).as_uri() if Path(path).is_absolute() else quote(Path(path).as_posix())
     location: dict[str, Any] = {"artifactLocation": {"uri": uri}}
     if use is not None:
-        region = {"startLine": use.line, "startColumn": use.column + 1, "endColumn": use.end_column + 1}
-        location["region"] = region
+        first, last = file.columns(use)
+        location["region"] = {"startLine": use.line, "startColumn": first + 1, "endColumn": last + 1}
     level = RULES[kind][0]
     found = {"ruleId": f"scan/{kind}", "level": level, "message": {"text": text}}
     if level == "none":

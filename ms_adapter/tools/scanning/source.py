@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 import io
-import json
-import re
 import tokenize
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
+
+from .cells import notebook
 
 SKIPPED = {
     ".git",
@@ -67,7 +67,7 @@ def read(path: Path) -> Source:
 
 def from_text(path: Path, text: str, cells: list[tuple[int, int]] | None = None) -> Source:
     """The same of a text that is at hand, as in an editor."""
-    lines = text.splitlines()
+    lines = text.removesuffix("\n").split("\n") if text else []  # as Python counts them
     try:
         return Source(path, lines, parse(text), cells=cells)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as err:
@@ -92,24 +92,6 @@ def decoded(data: bytes) -> str:
     except UnicodeDecodeError:
         text = data.decode("latin-1")
     return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
-
-
-def notebook(data: bytes) -> tuple[str, list[tuple[int, int]]]:
-    """A notebook's code cells as one program; magics and shell lines are blanked in their places."""
-    lines: list[str] = []
-    places: list[tuple[int, int]] = []
-    for number, cell in enumerate(json.loads(data)["cells"], 1):
-        if cell.get("cell_type") != "code":
-            continue
-        given = cell["source"]
-        text = "".join(given) if isinstance(given, list) else given
-        if text.lstrip().startswith("%%") and not re.match(r"\s*%%(time|timeit|capture)\b", text):
-            continue
-        for k, line in enumerate(text.split("\n"), 1):
-            magic = re.match(r"(\s*)[%!?]", line)
-            lines.append(magic[1] + "pass" if magic else line)
-            places.append((number, k))
-    return "\n".join(lines) + "\n", places
 
 
 def parse(text: str) -> ast.Module:
