@@ -129,6 +129,7 @@ def test_what_ran_is_what_the_registry_declares() -> None:
     ]
     assert [pair for pair in ran if pair[1] not in ("cpu", "generator", *declared.get(pair[0], ()))] == []
     assert measured.candidates("torch.add") == measured.candidates("torch.Tensor.add_") == declared["add"]
+    assert measured.candidates("torch.jit.trace") == ()  # which is no torch.trace
 
 
 def test_the_stored_run_answers_for_public_names() -> None:

@@ -51,6 +51,13 @@ def assert_same(found, wanted):
         assert found[name].dtype == t.dtype and torch.equal(found[name], t), name
 
 
+def test_a_dtype_that_mindspores_files_lack(tmp_path, capsys):
+    torch.save({"w": torch.zeros(2).to(torch.float8_e4m3fn)}, tmp_path / "a.pth")
+    code, report = ckpt(capsys, "convert", tmp_path / "a.pth", tmp_path / "b.ckpt")
+    assert code == 2 and "no dtype float8_e4m3fn" in report["error"]
+    assert not (tmp_path / "b.ckpt").exists()
+
+
 def test_names_and_shapes_of_mindspore(tmp_path, capsys):
     state = saved(tmp_path / "a.pth", Net())
     code, report = ckpt(capsys, "convert", tmp_path / "a.pth", tmp_path / "b.ckpt")

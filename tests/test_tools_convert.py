@@ -111,6 +111,11 @@ def test_a_project(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert {p: p.read_bytes() for p in sorted(out.rglob("*")) if p.is_file()} == before
 
 
+def test_libraries_that_pytorchs_own_library_runs() -> None:
+    new = rewrite(b"try:\n    import torch_scatter\nexcept ImportError:\n    pass\n")
+    assert not new.changed and [r.line for r in new.remarks] == [2]
+
+
 def test_bad_arguments(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["convert", str(tmp_path / "nothing"), "--diff", "--json"]) == 2
     (tmp_path / "a.py").write_text("import torch\n")

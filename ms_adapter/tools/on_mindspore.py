@@ -70,14 +70,20 @@ def declared() -> dict[str, tuple[str, ...]]:
     return _C.mindspore_callables()
 
 
+_OF_OPERATORS = tuple(
+    "torch torch.Tensor torch.nn.functional torch.special torch.linalg torch.fft torch.sparse".split()
+)
+
+
 def candidates(name: str) -> tuple[str, ...]:
     """The callables that the registry names for a public name, best first; () for views and compositions.
 
     >>> candidates("torch.add")
     ('mint.add', 'ops.add')
     """
-    last = name.rpartition(".")[2]
+    space, _, last = name.rpartition(".")
     found = ran(name)
-    rows = found.rows if found else (last, last.rstrip("_"))
+    # Elsewhere a name means another thing: torch.jit.trace is no sum of a diagonal.
+    rows = found.rows if found else (last, last.rstrip("_")) if space in _OF_OPERATORS else ()
     named = [c for row in rows for c in declared().get(row, ())]
     return tuple(dict.fromkeys(named))

@@ -35,9 +35,12 @@ KNOWN_USERS = frozenset(
     }
 )
 IMPORTERS = ("import_module", "__import__", "find_spec", "importorskip")
+# Linked to PyTorch's own C++ library.
 BINARY = frozenset(
-    {"torchaudio", "torchtext", "detectron2", "fairseq"}
-)  # linked to PyTorch's own C++ library
+    "torchaudio torchtext torchcodec torchao torchrec torch_scatter torch_sparse torch_cluster"
+    " torch_spline_conv pyg_lib torch_xla detectron2 fairseq mmcv pytorch3d bitsandbytes flash_attn"
+    " xformers apex deepspeed spconv MinkowskiEngine fbgemm_gpu".split()
+)
 
 
 @dataclass(frozen=True)
@@ -148,12 +151,10 @@ class Finder(Positioned):
     def note_user(self, node: cst.CSTNode, name: str) -> None:
         top = name.partition(".")[0]
         self.aliased |= name == ALIAS
+        if top in BINARY:
+            self.remark(node, f"{top} is linked to PyTorch's own C++ library and cannot run on ms_adapter")
         if uses_torch(top):
             self.users.add(top)
-            if top in BINARY:
-                self.remark(
-                    node, f"{top} is linked to PyTorch's own C++ library and cannot run on ms_adapter"
-                )
 
     # --- import statements ----------------------------------------------------------------------------
     def visit_Import(self, node: cst.Import) -> None:  # noqa: N802  LibCST's names

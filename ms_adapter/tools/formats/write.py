@@ -93,6 +93,8 @@ def _field(number: int, size: int) -> bytes:
 
 def _write_ckpt(file: IO[bytes], entries: list[Entry]) -> None:
     for entry in entries:
+        if entry.dtype not in _TYPE_NAMES:
+            raise BadFile(f"{entry.name}: MindSpore's files have no dtype {entry.dtype}; write a .pth file")
         left = entry.bytes
         parts = _bytes_of(entry)
         rest = memoryview(b"")
