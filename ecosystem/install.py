@@ -23,8 +23,7 @@ def refuse_torch() -> None:
     raise SystemExit(
         f"PyTorch is installed beside the libraries, at {found.origin or found.submodule_search_locations}: "
         "what would run under ms_adapter may run under it. Uninstall torch there, or make the environment "
-        "anew. "
-        f"Installed packages that require it: {', '.join(sorted(needs_it)) or 'none'}."
+        f"anew. Installed packages that require it: {', '.join(sorted(needs_it)) or 'none'}."
     )
 
 

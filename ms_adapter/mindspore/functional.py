@@ -94,9 +94,8 @@ def value_and_grad(
 ) -> Callable[..., Any]:
     """A function that gives `(fn(*args), gradients)`.
 
-    The gradients are of the arguments at `grad_position` (one place, several, or None), of `weights` (a
-    list of
-    parameters), or of both as a pair. Of several results all are differentiated; with `has_aux` the first
+    The gradients are of the arguments at `grad_position` (one place, several, or None), of `weights` (a list
+    of parameters), or of both as a pair. Of several results all are differentiated; with `has_aux` the first
     alone.
 
     >>> import ms_adapter.pytorch as torch

@@ -29,9 +29,8 @@ def _walk(value: Any, change: Callable[[Any], Any]) -> Any:
 def cast_to_ms_tensor(value: Any) -> Any:
     """Our tensors, alone or in tuples, lists and dicts, as MindSpore tensors over the same memory.
 
-    Strided bool and complex tensors are copied, which MindSpore cannot alias. MindSpore's own autograd
-    begins anew
-    at such a tensor: what shall pass gradients between the two goes through :func:`as_module` or
+    Strided bool and complex tensors are copied, which MindSpore cannot alias. MindSpore's own autograd begins
+    anew at such a tensor: what shall pass gradients between the two goes through :func:`as_module` or
     :func:`as_cell`.
     """
 

@@ -120,10 +120,8 @@ class TensorMethods:
     def __deepcopy__(self, memo):
         if not self.is_leaf:
             raise RuntimeError(
-                "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at "
-                "the "
-                "moment. "
-                "If you were attempting to deepcopy a module, this may be because of a "
+                "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol "
+                "at the moment. If you were attempting to deepcopy a module, this may be because of a "
                 "torch.nn.utils.weight_norm usage."
             )
         if id(self) in memo:

@@ -42,9 +42,8 @@ def tensors_in(tree, who, what):
     for leaf in flat:
         if not isinstance(leaf, torch.Tensor):
             raise RuntimeError(
-                f"{who}: Expected {what} to only contain Tensors, got {type(leaf).__name__}: pass "
-                "values that are no "
-                f"tensors through a closure."
+                f"{who}: Expected {what} to only contain Tensors, got {type(leaf).__name__}: pass values "
+                "that are no tensors through a closure."
             )
     return flat, spec
 

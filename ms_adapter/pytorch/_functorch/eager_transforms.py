@@ -17,9 +17,8 @@ def _scalar_output(output, who):
         raise RuntimeError(f"{who}: Expected f(*args) to return a Tensor, got {type(output)}")
     if output.dim() != 0:
         raise RuntimeError(
-            f"{who}: Expected f(*args) to return a scalar tensor, got tensor with {output.dim()} dims. "
-            "Maybe you "
-            f"wanted to use the vjp or jacrev APIs instead?"
+            f"{who}: Expected f(*args) to return a scalar tensor, got tensor with {output.dim()} dims. Maybe "
+            "you wanted to use the vjp or jacrev APIs instead?"
         )
     return output
 
@@ -101,9 +100,8 @@ def vjp(func, *primals, has_aux=False):
         given, given_spec = pytree.tree_flatten(cotangents)
         if given_spec != spec:
             raise RuntimeError(
-                "Expected pytree structure of cotangents to be the same as pytree structure of outputs "
-                "to the "
-                f"function. cotangents: {given_spec}, primal output: {spec}"
+                "Expected pytree structure of cotangents to be the same as pytree structure of outputs to "
+                f"the function. cotangents: {given_spec}, primal output: {spec}"
             )
         enabled = torch.is_grad_enabled() if create_graph is None else create_graph
         with torch.set_grad_enabled(enabled):
@@ -121,9 +119,8 @@ def _same_structure(primals, tangents, who):
     if spec != given_spec:
         raise RuntimeError(
             f"{who}: Expected primals and tangents to have the same python structure. For example, if "
-            "primals is a "
-            f"tuple of 3 tensors, tangents also must be. Got primals with structure {spec} and tangents with "
-            f"structure {given_spec}"
+            f"primals is a tuple of 3 tensors, tangents also must be. Got primals with structure {spec} and "
+            f"tangents with structure {given_spec}"
         )
     for primal, tangent in zip(flat, given, strict=True):
         if primal.shape != tangent.shape:
@@ -138,9 +135,8 @@ def _split_dual(output, level, strict):
     if tangent is None:
         if strict:
             raise RuntimeError(
-                "jvp(f, primals, tangents, strict=True): The output of f is independent of the inputs. "
-                "This is not "
-                "allowed with strict=True."
+                "jvp(f, primals, tangents, strict=True): The output of f is independent of the inputs. This "
+                "is not allowed with strict=True."
             )
         tangent = torch.zeros_like(primal)
     return primal, tangent
@@ -322,8 +318,7 @@ def functionalize(func, *, remove="mutations"):
     if remove not in ("mutations", "mutations_and_views"):
         raise RuntimeError(
             "functionalize(f, remove='mutations'): Valid options for inputting mutations are: "
-            "remove='mutations' or "
-            f"remove='mutations_and_views'. Got {remove}"
+            f"remove='mutations' or remove='mutations_and_views'. Got {remove}"
         )
 
     @functools.wraps(func)

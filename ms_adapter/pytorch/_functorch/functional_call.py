@@ -67,9 +67,8 @@ def _untied(own, given):
         for other in tied:
             if other in given and given[other] is not given[name]:
                 raise ValueError(
-                    f"functional_call got multiple values for keys {sorted([name, other])}, which are "
-                    "tied. Consider "
-                    f"using tie_weights=False"
+                    f"functional_call got multiple values for keys {sorted([name, other])}, which are tied. "
+                    "Consider using tie_weights=False"
                 )
             complete[other] = given[name]
     return complete

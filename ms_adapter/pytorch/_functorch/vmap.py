@@ -60,11 +60,9 @@ class _Batch:
         dims = pytree._broadcast_to_and_flatten(in_dims, self.spec)
         if dims is None:
             raise ValueError(
-                f"vmap({self.name}, in_dims={in_dims}, ...)(<inputs>): in_dims is not compatible with "
-                "the structure "
-                f"of `inputs`. in_dims has structure {pytree.tree_flatten(in_dims)[1]} but inputs has "
-                "structure "
-                f"{self.spec}."
+                f"vmap({self.name}, in_dims={in_dims}, ...)(<inputs>): in_dims is not compatible with the "
+                f"structure of `inputs`. in_dims has structure {pytree.tree_flatten(in_dims)[1]} but inputs "
+                f"has structure {self.spec}."
             )
         self.dims = [
             self._checked_dim(leaf, dim, in_dims) for leaf, dim in zip(self.leaves, dims, strict=True)
@@ -79,9 +77,8 @@ class _Batch:
             )
         if len(args) == 0:
             raise ValueError(
-                f"vmap({self.name})(<inputs>): got no inputs. Maybe you forgot to add inputs, or you "
-                "are trying to "
-                f"vmap over a function with no inputs. The latter is unsupported."
+                f"vmap({self.name})(<inputs>): got no inputs. Maybe you forgot to add inputs, or you are "
+                "trying to vmap over a function with no inputs. The latter is unsupported."
             )
 
     def _checked_dim(self, leaf, dim, in_dims):
@@ -90,15 +87,13 @@ class _Batch:
             raise ValueError(f"{where} but in_dim must be either an integer dimension or None.")
         if isinstance(dim, int) and not isinstance(leaf, torch.Tensor):
             raise ValueError(
-                f"{where} but the input is of type {type(leaf)}. We cannot vmap over non-Tensor "
-                "arguments, please "
-                f"use None as the respective in_dim"
+                f"{where} but the input is of type {type(leaf)}. We cannot vmap over non-Tensor arguments, "
+                "please use None as the respective in_dim"
             )
         if dim is not None and not -leaf.dim() <= dim < leaf.dim():
             raise ValueError(
-                f"{where} but that input is a Tensor of dimensionality {leaf.dim()} so expected in_dim "
-                "to satisfy "
-                f"-{leaf.dim()} <= in_dim < {leaf.dim()}."
+                f"{where} but that input is a Tensor of dimensionality {leaf.dim()} so expected in_dim to "
+                f"satisfy -{leaf.dim()} <= in_dim < {leaf.dim()}."
             )
         return dim if dim is None or dim >= 0 else dim + leaf.dim()
 
@@ -109,8 +104,7 @@ class _Batch:
         if any(size != sizes[0] for size in sizes):
             raise ValueError(
                 "vmap: Expected all tensors to have the same size in the mapped dimension, got sizes "
-                f"{sizes} for "
-                f"the mapped dimension"
+                f"{sizes} for the mapped dimension"
             )
         return sizes[0]
 
@@ -137,9 +131,8 @@ def _unbatched(name, outputs, out_dims, level, size):
     for out in flat:
         if not isinstance(out, torch.Tensor):
             raise ValueError(
-                f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(out)}. Did you "
-                "mean to set "
-                f"out_dims= to None for output?"
+                f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(out)}. Did you mean "
+                "to set out_dims= to None for output?"
             )
     dims = pytree._broadcast_to_and_flatten(out_dims, spec)
     if isinstance(out_dims, tuple) and isinstance(outputs, torch.Tensor) and len(out_dims) == 1:
@@ -147,8 +140,8 @@ def _unbatched(name, outputs, out_dims, level, size):
     if dims is None or not all(dim is None or isinstance(dim, int) for dim in dims):
         raise ValueError(
             f"vmap({name}, ..., out_dims={out_dims}): out_dims is not compatible with the structure of "
-            "`outputs`. "
-            f"out_dims has structure {pytree.tree_flatten(out_dims)[1]} but outputs has structure {spec}."
+            f"`outputs`. out_dims has structure {pytree.tree_flatten(out_dims)[1]} but outputs has structure "
+            f"{spec}."
         )
     return pytree.tree_unflatten(
         [_one_output(name, out, dim, level, size) for out, dim in zip(flat, dims, strict=True)], spec
@@ -162,8 +155,7 @@ def _one_output(name, out, dim, level, size):
             return value
         raise ValueError(
             f"vmap({name}, ...): `{name}` can not return a BatchedTensor when out_dim is None: give the "
-            "dimension "
-            f"that the batch takes in this output"
+            "dimension that the batch takes in this output"
         )
     rank = out.dim() + 1
     if not -rank <= dim < rank:

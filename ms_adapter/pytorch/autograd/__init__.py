@@ -48,8 +48,8 @@ def _match_grads(outputs, grads, is_grads_batched=False):
         elif out.is_complex() != grad.is_complex():
             raise RuntimeError(
                 "For complex Tensors, both grad_output and output are required to have the same dtype. "
-                "Mismatch in "
-                f"dtype: grad_output has a dtype of {grad.dtype} and output has a dtype of {out.dtype}."
+                f"Mismatch in dtype: grad_output has a dtype of {grad.dtype} and output has a dtype of "
+                f"{out.dtype}."
             )
     return tuple(grads)
 

@@ -34,17 +34,14 @@ def run_mapped(cls, args, level, own_rule):
         if cls.generate_vmap_rule:
             raise RuntimeError(
                 f"You tried to vmap over {cls.__name__}, but it has both generate_vmap_rule=True and an "
-                "overridden vmap "
-                "staticmethod. Please set generate_vmap_rule=False or delete the overridden vmap "
-                "staticmethod to avoid "
-                f"ambiguity."
+                "overridden vmap staticmethod. Please set generate_vmap_rule=False or delete the overridden "
+                "vmap staticmethod to avoid ambiguity."
             )
         return _by_rule(cls, args, level)
     if not cls.generate_vmap_rule:
         raise RuntimeError(
-            f"You tried to vmap over {cls.__name__}, but it does not have vmap support. Please override "
-            "and implement "
-            f"the vmap staticmethod or set generate_vmap_rule=True."
+            f"You tried to vmap over {cls.__name__}, but it does not have vmap support. Please override and "
+            "implement the vmap staticmethod or set generate_vmap_rule=True."
         )
     values = [_native.unbatch(arg, level)[0] for arg in args if isinstance(arg, Tensor)]
     return _one_by_one(cls, args, level) if any(map(_native.tracks, values)) else None
@@ -62,9 +59,8 @@ def _by_rule(cls, args, level):
         answer = cls.vmap(info, dims, *values)
     if not isinstance(answer, tuple) or len(answer) != 2:
         raise RuntimeError(
-            f"Expected the vmap staticmethod of {cls.__name__} to have two returns, outputs and "
-            "out_dims, got "
-            f"{type(answer)}"
+            f"Expected the vmap staticmethod of {cls.__name__} to have two returns, outputs and out_dims, "
+            f"got {type(answer)}"
         )
     outputs, out_dims = answer
     flat, spec = pytree.tree_flatten(outputs)
@@ -129,8 +125,7 @@ def tangents_of(args):
     if len(found) > 1:
         raise NotImplementedError(
             "forward AD: an autograd.Function has inputs with tangents at several levels (jvp of jvp), "
-            "which its jvp "
-            "staticmethod cannot serve: write it as plain operators"
+            "which its jvp staticmethod cannot serve: write it as plain operators"
         )
     return found[0] if found else (None, ())
 

@@ -31,8 +31,7 @@ class detect_anomaly:
         self.check_nan = check_nan
         warnings.warn(
             "Anomaly Detection has been enabled. This mode will increase the runtime and should only be "
-            "enabled for "
-            "debugging.",
+            "enabled for debugging.",
             stacklevel=2,
         )
 

@@ -73,11 +73,9 @@ def make_dual(tensor, tangent, *, level=None):
             raise ValueError(f"Expected {name} to be floating point or complex, but got: {t.dtype}")
     if tangent.shape != tensor.shape:
         raise RuntimeError(
-            "Trying to set a forward gradient that has a different size than that of the original "
-            "Tensor, this is "
-            f"not supported. Tensor is of size {list(tensor.shape)} while the given forward gradient is "
-            "of size "
-            f"{list(tangent.shape)}."
+            "Trying to set a forward gradient that has a different size than that of the original Tensor, "
+            f"this is not supported. Tensor is of size {list(tensor.shape)} while the given forward gradient "
+            f"is of size {list(tangent.shape)}."
         )
     if tangent.dtype != tensor.dtype:
         raise RuntimeError(

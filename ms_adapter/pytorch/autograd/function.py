@@ -26,8 +26,7 @@ class FunctionCtx:
             if tensor is not None and not isinstance(tensor, Tensor):
                 raise TypeError(
                     f"save_for_backward can only save variables, but got {type(tensor).__name__}: keep other "
-                    f"values as "
-                    "attributes of ctx."
+                    "values as attributes of ctx."
                 )
         self.to_save = tensors
 
@@ -54,12 +53,10 @@ class FunctionCtx:
             if self._freed:
                 raise RuntimeError(
                     "Trying to backward through the graph a second time (or directly access saved tensors "
-                    "after they "
-                    "have already been freed). Saved intermediate values of the graph are freed when you "
-                    "call "
-                    ".backward() or autograd.grad(). Specify retain_graph=True if you need to backward "
-                    "through the "
-                    "graph a second time or if you need to access saved tensors after calling backward."
+                    "after they have already been freed). Saved intermediate values of the graph are freed "
+                    "when you call .backward() or autograd.grad(). Specify retain_graph=True if you need to "
+                    "backward through the graph a second time or if you need to access saved tensors after "
+                    "calling backward."
                 )
             return self.to_save or ()
         return tuple(None if saved is None else saved.unpack() for saved in self._saved)
@@ -150,8 +147,7 @@ class Function(metaclass=_FunctionMeta):
         """The gradients of the inputs from those of the outputs."""
         raise NotImplementedError(
             "You must implement either the backward or vjp method for your custom autograd.Function to use "
-            "it with "
-            "backward mode AD."
+            "it with backward mode AD."
         )
 
     vjp = backward
@@ -193,9 +189,8 @@ class Function(metaclass=_FunctionMeta):
         batched = _transformed.vmap_level(args)
         if batched and not split:
             raise RuntimeError(
-                "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, "
-                "jacrev, ...), it "
-                "must override the setup_context staticmethod."
+                "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, "
+                "...), it must override the setup_context staticmethod."
             )
         mapped = (
             _transformed.run_mapped(cls, args, batched, cls.vmap is not Function.vmap) if batched else None
@@ -270,14 +265,12 @@ def _run_backward(cls, ctx, n_args, places, *grads):
         if grad is not None and not isinstance(grad, Tensor):
             raise TypeError(
                 f"function {ctx.name()} returned a {type(grad).__name__} for argument {place}; backward "
-                f"returns tensors "
-                "or None."
+                "returns tensors or None."
             )
         if grad is not None and place not in places and not needed:
             raise RuntimeError(
                 f"function {ctx.name()} returned a gradient different than None at position {place + 1}, but "
-                f"the "
-                "corresponding forward input was not a Variable"
+                "the corresponding forward input was not a Variable"
             )
     return tuple(answer[place] for place in places)
 

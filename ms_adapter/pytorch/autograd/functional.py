@@ -16,8 +16,7 @@ def _tuple_of_tensors(value, what, who):
             where = f"value at index {i}" if not single else "value"
             raise TypeError(
                 f"The {what} given to {who} must be either a Tensor or a tuple of Tensors but the given "
-                f"{where} has "
-                f"type {type(one)}."
+                f"{where} has type {type(one)}."
             )
     return not single, values
 
@@ -71,15 +70,13 @@ def _filled(grads, like, strict, who, create_graph):
     for i, g in enumerate(grads):
         if strict and g is None:
             raise RuntimeError(
-                f"The output of the user-provided function is independent of input {i}. This is not "
-                "allowed in strict "
-                f"mode ({who})."
+                f"The output of the user-provided function is independent of input {i}. This is not allowed "
+                f"in strict mode ({who})."
             )
         if strict and create_graph and not g.requires_grad:
             raise RuntimeError(
                 f"The derivative of the user-provided function is independent of input {i}. This is not "
-                "allowed in "
-                f"strict mode when create_graph=True ({who})."
+                f"allowed in strict mode when create_graph=True ({who})."
             )
     return tuple(torch.zeros_like(x) if g is None else g for g, x in zip(grads, like, strict=True))
 
@@ -88,9 +85,8 @@ def _check_outputs(outputs, strict, who):
     for i, out in enumerate(outputs):
         if strict and not out.requires_grad:
             raise RuntimeError(
-                f"Output {i} of the user-provided function does not require gradients. The outputs must "
-                "be computed in "
-                f"a differentiable manner from the input when running in strict mode ({who})."
+                f"Output {i} of the user-provided function does not require gradients. The outputs must be "
+                f"computed in a differentiable manner from the input when running in strict mode ({who})."
             )
 
 

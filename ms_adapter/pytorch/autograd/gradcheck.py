@@ -37,8 +37,7 @@ def _check_inputs(inputs):
         if tensor.dtype not in (torch.float64, torch.complex128):
             raise ValueError(
                 f"gradcheck: an input requires gradient and is {tensor.dtype}; finite differences need "
-                f"double precision: "
-                "pass float64 or complex128."
+                "double precision: pass float64 or complex128."
             )
         expanded = any(
             stride == 0 and size > 1 for stride, size in zip(tensor.stride(), tensor.shape, strict=True)
@@ -46,10 +45,8 @@ def _check_inputs(inputs):
         if expanded:
             raise RuntimeError(
                 "The input has a dimension with stride 0. gradcheck only supports inputs that are "
-                "non-overlapping to be "
-                "able to compute the numerical gradients correctly. You should call .contiguous on the input "
-                "before "
-                "passing it to gradcheck."
+                "non-overlapping to be able to compute the numerical gradients correctly. You should call "
+                ".contiguous on the input before passing it to gradcheck."
             )
     return wanted
 

@@ -185,8 +185,7 @@ class Tracer(TracerBase):
         if torch.utils._pytree.tree_any(lambda leaf: isinstance(leaf, PHBase), value):
             raise NotImplementedError(
                 f"symbolic_trace: concrete_args[{name!r}] holds inputs inside a structure, which is not "
-                "supported; "
-                "trace a function that takes them one by one."
+                "supported; trace a function that takes them one by one."
             )
         proxy = self._placeholder(f"{name}_1", default, parameter)
         message = f"{name} has been specialized to have value {value} but got another value"

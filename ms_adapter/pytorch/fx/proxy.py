@@ -97,9 +97,8 @@ class TracerBase:
             return (obj[i] for i in range(count))
         raise TraceError(
             "Proxy object cannot be iterated: its length is not known while tracing. This happens when a "
-            "traced "
-            "value is used in a loop or as *args or **kwargs; index it, or hide the code in a function that "
-            "torch.fx.wrap makes a leaf."
+            "traced value is used in a loop or as *args or **kwargs; index it, or hide the code in a "
+            "function that torch.fx.wrap makes a leaf."
         )
 
     def keys(self, obj):
@@ -188,9 +187,8 @@ class Proxy:
 
     def __len__(self):
         raise RuntimeError(
-            "'len' is not supported in symbolic tracing by default. If you want this call to be "
-            "recorded, please "
-            "call torch.fx.wrap('len') at module scope"
+            "'len' is not supported in symbolic tracing by default. If you want this call to be recorded, "
+            "please call torch.fx.wrap('len') at module scope"
         )
 
     @classmethod

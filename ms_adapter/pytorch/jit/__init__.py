@@ -152,9 +152,8 @@ class _Done:
 def _refuse(name):
     def refuse(*args, **kwargs):
         raise NotImplementedError(
-            f"torch.jit.{name}: TorchScript files hold compiled programs, which ms_adapter cannot run. "
-            "Make the model "
-            "from its Python class and save or load its state_dict with torch.save and torch.load."
+            f"torch.jit.{name}: TorchScript files hold compiled programs, which ms_adapter cannot run. Make "
+            "the model from its Python class and save or load its state_dict with torch.save and torch.load."
         )
 
     refuse.__name__ = refuse.__qualname__ = name

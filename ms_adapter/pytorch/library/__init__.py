@@ -42,8 +42,7 @@ def triton_op(name, fn=None, /, *, mutates_args, schema=None):
     """Raises NotImplementedError: there is no Triton."""
     raise NotImplementedError(
         f"torch.library.triton_op: {name} is a Triton kernel, which ms_adapter does not run. Write it in "
-        "Python with "
-        "torch.library.custom_op, or in C++ (docs/cpp_extension.md)."
+        "Python with torch.library.custom_op, or in C++ (docs/cpp_extension.md)."
     )
 
 

@@ -52,9 +52,8 @@ def find(op):
         raise ValueError(f"an operator's name is written 'namespace::name', got {name!r}.")
     if namespace == "aten":
         raise NotImplementedError(
-            f"{name}: other kernels for the registry's own operators are not supported; a "
-            "TorchFunctionMode or "
-            "TorchDispatchMode can replace them."
+            f"{name}: other kernels for the registry's own operators are not supported; a TorchFunctionMode "
+            "or TorchDispatchMode can replace them."
         )
     rest, _, overload = rest.partition(".")
     if namespace == "torchvision" and _torchvision.is_row(rest):
@@ -92,9 +91,8 @@ class Library:
             )
         if kind == "DEF" and any(lib.ns == ns and lib.kind == "DEF" for lib in _libraries):
             raise RuntimeError(
-                f"Only a single TORCH_LIBRARY can be used to register the namespace {ns}; please put all "
-                "of your "
-                "definitions in a single TORCH_LIBRARY block, or use kind='FRAGMENT'."
+                f"Only a single TORCH_LIBRARY can be used to register the namespace {ns}; please put all of "
+                "your definitions in a single TORCH_LIBRARY block, or use kind='FRAGMENT'."
             )
         self.ns, self.kind, self.dispatch_key = ns, kind, dispatch_key
         self._op_defs, self._defined = set(), []
@@ -133,8 +131,7 @@ class Library:
         if key in overload.kernels and not allow_override:
             raise RuntimeError(
                 "This is not allowed since there's already a kernel registered from python overriding "
-                f"{overload} "
-                f"'s behavior for {key} dispatch key and {self.ns} namespace."
+                f"{overload} 's behavior for {key} dispatch key and {self.ns} namespace."
             )
         overload.kernels[key] = fn
 

@@ -108,8 +108,7 @@ def _check_fake(overload, args, kwargs):
         if isinstance(a, torch.Tensor) and (a.shape, a.dtype, a.stride()) != (b.shape, b.dtype, b.stride()):
             raise RuntimeError(
                 f"result {i} is {a.dtype} {tuple(a.shape)} with strides {a.stride()}, the fake says "
-                f"{b.dtype} "
-                f"{tuple(b.shape)} with strides {b.stride()}."
+                f"{b.dtype} {tuple(b.shape)} with strides {b.stride()}."
             )
 
 

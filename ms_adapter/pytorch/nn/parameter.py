@@ -44,8 +44,7 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
         if type(kept) is not type(data):
             raise RuntimeError(
                 f"Creating a Parameter from an instance of type {type(data).__name__} requires that detach() "
-                f"returns "
-                f"an instance of the same type, but it returned {type(kept).__name__}: implement "
+                f"returns an instance of the same type, but it returned {type(kept).__name__}: implement "
                 "__torch_function__ so that it does."
             )
         kept._is_param = True

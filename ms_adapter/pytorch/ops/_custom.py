@@ -130,15 +130,13 @@ class CustomOverload(OpOverload):
         found = found or self.kernels.get(_IMPLICIT)
         if found is None and device == "meta":
             raise (RuntimeError if self.is_function else NotImplementedError)(
-                f"{self._name}: attempted to run this operator with Meta tensors, but there was no fake "
-                "impl or "
-                "Meta kernel registered for this operator; register one with torch.library.register_fake."
+                f"{self._name}: attempted to run this operator with Meta tensors, but there was no fake impl "
+                "or Meta kernel registered for this operator; register one with torch.library.register_fake."
             )
         if found is None:
             raise NotImplementedError(
                 f"Could not run '{self._name}' with arguments from the '{_KEYS.get(device, device)}' "
-                "backend: kernels "
-                f"are registered for {sorted(self.kernels) or 'no device'}."
+                f"backend: kernels are registered for {sorted(self.kernels) or 'no device'}."
             )
         return found
 
@@ -150,12 +148,10 @@ class CustomOverload(OpOverload):
             for given in tensors:
                 if made is given or _share_memory(made, given):
                     raise RuntimeError(
-                        f"{self._name} (with implementation in {self._where()}): The output of this "
-                        "custom operator "
-                        "(1) must not also be an input to this custom operator and (2) may not alias any "
-                        "inputs to "
-                        "this custom operator or other returns. Please return a clone of the offending "
-                        "tensor."
+                        f"{self._name} (with implementation in {self._where()}): The output of this custom "
+                        "operator (1) must not also be an input to this custom operator and (2) may not "
+                        "alias any inputs to this custom operator or other returns. Please return a clone "
+                        "of the offending tensor."
                     )
 
     def _where(self):

@@ -56,8 +56,7 @@ class LRScheduler:
             elif "initial_lr" not in group:
                 raise KeyError(
                     f"param 'initial_lr' is not specified in param_groups[{number}] when resuming scheduler "
-                    f"with "
-                    "last_epoch >= 0: load the optimizer's state first."
+                    "with last_epoch >= 0: load the optimizer's state first."
                 )
         self.base_lrs = _values(optimizer, "initial_lr")
         self.last_epoch = last_epoch
@@ -121,16 +120,14 @@ class LRScheduler:
         if not hasattr(self.optimizer.step, "_wrapped_by_lr_sched"):
             warnings.warn(
                 "Seems like `optimizer.step()` has been overridden after learning rate scheduler "
-                "initialization. "
-                "Please, make sure to call `optimizer.step()` before `lr_scheduler.step()`.",
+                "initialization. Please, make sure to call `optimizer.step()` before `lr_scheduler.step()`.",
                 UserWarning,
                 stacklevel=3,
             )
         elif not getattr(self.optimizer, "_opt_called", False):
             warnings.warn(
-                "Detected call of `lr_scheduler.step()` before `optimizer.step()`. Call them in the opposite "
-                "order: "
-                "otherwise the first value of the learning rate schedule is skipped.",
+                "Detected call of `lr_scheduler.step()` before `optimizer.step()`. Call them in the "
+                "opposite order: otherwise the first value of the learning rate schedule is skipped.",
                 UserWarning,
                 stacklevel=3,
             )

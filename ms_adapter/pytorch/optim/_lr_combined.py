@@ -58,8 +58,7 @@ class SequentialLR(_Combined):
         if len(milestones) != len(schedulers) - 1:
             raise ValueError(
                 f"SequentialLR expects one milestone fewer than schedulers; got {len(schedulers)} schedulers "
-                f"and "
-                f"{len(milestones)} milestones."
+                f"and {len(milestones)} milestones."
             )
         self._schedulers = schedulers
         self._milestones = milestones

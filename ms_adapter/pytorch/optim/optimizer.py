@@ -312,8 +312,7 @@ class Optimizer:
         if isinstance(given, set):
             raise TypeError(
                 "optimizer parameters need to be organized in ordered collections, but the ordering of "
-                "tensors in sets "
-                "will change between runs. Please use a list instead."
+                "tensors in sets will change between runs. Please use a list instead."
             )
         given = [given] if isinstance(given, torch.Tensor) else list(given)
         names = [item[0] for item in given if isinstance(item, tuple)]

@@ -58,8 +58,7 @@ def _private(folder):
     if found.st_uid != os.getuid() or found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
         raise PermissionError(
             f"cpp_extension: {folder} can be written by others, who could change what is loaded from it. "
-            "Give "
-            "another build_directory, or run: chmod 700 on it."
+            "Give another build_directory, or run: chmod 700 on it."
         )
     return folder
 

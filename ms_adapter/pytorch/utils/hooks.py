@@ -70,8 +70,7 @@ def warn_if_has_hooks(tensor):
         if not hasattr(hook, "__torch_unserializable__"):
             warnings.warn(
                 f"backward hook {hook!r} on tensor will not be serialized.  If this is expected, you can "
-                f"decorate "
-                "the function with @torch.utils.hooks.unserializable_hook to suppress this warning",
+                "decorate the function with @torch.utils.hooks.unserializable_hook to suppress this warning",
                 stacklevel=2,
             )
 
@@ -177,8 +176,7 @@ class BackwardHook:
             answer = hook(self.module, grad_inputs, self.grad_outputs)
             if answer is not None and not (isinstance(answer, tuple) and all(g is None for g in answer)):
                 raise RuntimeError(
-                    "Backward hook for Modules where no input requires gradient should always return None or "
-                    "None "
-                    "for all gradients."
+                    "Backward hook for Modules where no input requires gradient should always return None "
+                    "or None for all gradients."
                 )
         self.grad_outputs = None

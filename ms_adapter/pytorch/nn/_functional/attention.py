@@ -42,14 +42,12 @@ def _check_shapes(query, key, value, key_padding_mask, attn_mask, num_heads):
     if not key.dim() == value.dim() == query.dim():
         raise AssertionError(
             f"For {query.dim()}-D query, expected key and value of {query.dim()} dimensions but found "
-            f"{key.dim()}-D and "
-            f"{value.dim()}-D tensors respectively"
+            f"{key.dim()}-D and {value.dim()}-D tensors respectively"
         )
     if key_padding_mask is not None and key_padding_mask.dim() != query.dim() - 1:
         raise AssertionError(
             f"For {query.dim()}-D query, expected key_padding_mask to be None or {query.dim() - 1}-D but "
-            f"found "
-            f"{key_padding_mask.dim()}-D tensor instead"
+            f"found {key_padding_mask.dim()}-D tensor instead"
         )
     if attn_mask is not None and attn_mask.dim() not in (2, 3):
         raise AssertionError(

@@ -62,8 +62,7 @@ def dropout2d(input, p=0.5, training=True, inplace=False):
     if input.dim() != 4:
         warnings.warn(
             f"dropout2d: Received a {input.dim()}-D input to dropout2d. It drops channels of (N, C, H, W) "
-            f"inputs; a 3-D "
-            "input is taken as (N, C, L). Use dropout or dropout1d for others.",
+            "inputs; a 3-D input is taken as (N, C, L). Use dropout or dropout1d for others.",
             stacklevel=2,
         )
     return _feature_dropout(input, p, training, inplace)
@@ -75,8 +74,7 @@ def dropout3d(input, p=0.5, training=True, inplace=False):
     if input.dim() not in (4, 5):
         warnings.warn(
             f"dropout3d: Received a {input.dim()}-D input to dropout3d, which drops channels of 4-D or 5-D "
-            f"inputs. "
-            "Use dropout for others.",
+            "inputs. Use dropout for others.",
             stacklevel=2,
         )
     drop = _unbatched_feature_dropout if input.dim() == 4 else _feature_dropout

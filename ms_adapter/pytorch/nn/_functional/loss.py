@@ -106,8 +106,7 @@ def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=N
     if target.size() != input.size():
         raise ValueError(
             f"Using a target size ({target.size()}) that is different to the input size ({input.size()}) is "
-            f"deprecated. "
-            "Please ensure they have the same size."
+            "deprecated. Please ensure they have the same size."
         )
     if weight is not None:
         weight = weight.expand(torch.broadcast_shapes(target.size(), weight.size()))
@@ -132,8 +131,7 @@ def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_
     if reduction == "mean":
         warnings.warn(
             "reduction: 'mean' divides the total loss by both the batch size and the support size. "
-            "'batchmean' divides "
-            "only by the batch size, and aligns with the KL div math definition.",
+            "'batchmean' divides only by the batch size, and aligns with the KL div math definition.",
             stacklevel=2,
         )
     batchmean = reduction == "batchmean"

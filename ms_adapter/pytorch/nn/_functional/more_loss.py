@@ -95,8 +95,8 @@ def triplet_margin_with_distance_loss(
     if not anchor.dim() == positive.dim() == negative.dim():
         raise RuntimeError(
             "The anchor, positive, and negative tensors are expected to have the same number of dimensions, "
-            "but got: "
-            f"anchor {anchor.dim()}D, positive {positive.dim()}D, and negative {negative.dim()}D inputs"
+            f"but got: anchor {anchor.dim()}D, positive {positive.dim()}D, and negative {negative.dim()}D "
+            "inputs"
         )
     near, far = distance(anchor, positive), distance(anchor, negative)
     if swap:

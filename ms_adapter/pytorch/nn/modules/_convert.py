@@ -119,8 +119,7 @@ class Convert:
                     raise
                 raise NotImplementedError(
                     f"{err} Please use torch.nn.Module.to_empty() instead of torch.nn.Module.to() when "
-                    f"moving module "
-                    "from meta to a different device."
+                    "moving module from meta to a different device."
                 ) from None
 
         return self._apply(convert)

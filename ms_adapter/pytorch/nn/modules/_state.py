@@ -61,8 +61,7 @@ class State:
         if args:
             warnings.warn(
                 "Positional args are being deprecated, use kwargs instead: state_dict(destination=..., "
-                "prefix=..., "
-                "keep_vars=...).",
+                "prefix=..., keep_vars=...).",
                 FutureWarning,
                 stacklevel=2,
             )
@@ -173,9 +172,8 @@ def _load_tree(module, state_dict, prefix, metadata, assign, lists):
     for hook in module._load_state_dict_post_hooks.values():
         if hook(module, incompatible) is not None:
             raise AssertionError(
-                "Hooks registered with ``register_load_state_dict_post_hook`` are not expected to return new "
-                "values; "
-                "change the lists of incompatible_keys in place."
+                "Hooks registered with ``register_load_state_dict_post_hook`` are not expected to return "
+                "new values; change the lists of incompatible_keys in place."
             )
 
 
@@ -192,14 +190,12 @@ def _load_one(module, name, tensor, given, key, assign):
     if not lazy and given.shape != tensor.shape:
         return (
             f"size mismatch for {key}: copying a param with shape {given.shape} from checkpoint, the shape "
-            f"in current "
-            f"model is {tensor.shape}."
+            f"in current model is {tensor.shape}."
         )
     if tensor.is_meta and not given.is_meta and not assign:
         warnings.warn(
             f"for {key}: copying from a non-meta parameter in the checkpoint to a meta parameter in the "
-            f"current model, "
-            "which is a no-op. (Did you mean to pass `assign=True`?)",
+            "current model, which is a no-op. (Did you mean to pass `assign=True`?)",
             stacklevel=5,
         )
     try:

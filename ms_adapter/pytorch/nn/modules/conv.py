@@ -254,8 +254,7 @@ class _ConvTransposeNd(_ConvNd):
         if len(output_size) != n:
             raise ValueError(
                 f"ConvTranspose{n}D: for {input.dim()}D input, output_size must have {n} or {leading + n} "
-                f"elements "
-                f"(got {len(output_size)})"
+                f"elements (got {len(output_size)})"
             )
         smallest = [
             (size - 1) * s - 2 * p + d * (k - 1) + 1
@@ -269,8 +268,7 @@ class _ConvTransposeNd(_ConvNd):
         ):
             raise ValueError(
                 f"requested an output size of {output_size}, but valid sizes range from {smallest} to "
-                f"{largest} "
-                f"(for an input of {input.size()[2:]})"
+                f"{largest} (for an input of {input.size()[2:]})"
             )
         return [size - low for size, low in zip(output_size, smallest, strict=True)]
 

@@ -35,8 +35,7 @@ class _InstanceNorm(_NormBase):
         if channels != self.num_features and self.affine:
             raise ValueError(
                 f"expected input's size at dim={0 if unbatched else 1} to match num_features "
-                f"({self.num_features}), "
-                f"but got: {channels}."
+                f"({self.num_features}), but got: {channels}."
             )
         output = F.instance_norm(
             input.unsqueeze(0) if unbatched else input,

@@ -188,9 +188,8 @@ class Module(Walk, State, Hooks, Convert, _C.ModuleBase):
         if param.grad_fn is not None:
             raise ValueError(
                 f"Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters must be created "
-                f"explicitly. "
-                f"To express '{name}' as a function of another Tensor, compute the value in the forward() "
-                f"method."
+                f"explicitly. To express '{name}' as a function of another Tensor, compute the value in the "
+                "forward() method."
             )
         self._parameters[name] = _run_registration_hooks(
             _global_parameter_registration_hooks, self, name, param
@@ -260,8 +259,7 @@ class Module(Walk, State, Hooks, Convert, _C.ModuleBase):
             if not persistent:
                 raise RuntimeError(
                     "Registering a non-persistent buffer on a Module subclass that implements "
-                    "register_buffer() "
-                    "without the persistent argument is not allowed."
+                    "register_buffer() without the persistent argument is not allowed."
                 )
             self.register_buffer(name, value)
         else:
@@ -355,9 +353,8 @@ class _HookedCall:
         if backward:
             if not isinstance(self.result, (torch.Tensor, tuple)):
                 warnings.warn(
-                    "For backward hooks to be called, module output should be a Tensor or a tuple of Tensors "
-                    "but "
-                    f"received {type(self.result)}",
+                    "For backward hooks to be called, module output should be a Tensor or a tuple of "
+                    f"Tensors but received {type(self.result)}",
                     stacklevel=4,
                 )
             self.result = backward.setup_output_hook(self.result)
@@ -412,8 +409,7 @@ class _HookedCall:
                 kind = "global module" if key in _global_forward_hooks else "module"
                 warnings.warn(
                     f"{kind} forward hook with ``always_call=True`` raised an exception that was silenced as "
-                    f"another "
-                    f"error was raised in forward: {err}",
+                    f"another error was raised in forward: {err}",
                     stacklevel=3,
                 )
 
