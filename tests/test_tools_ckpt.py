@@ -27,6 +27,7 @@ class Net(nn.Module):
         self.prelu = nn.PReLU(2)
         self.lstm = nn.LSTM(2, 3, bidirectional=True)
         self.attention = nn.MultiheadAttention(4, 2)
+        self.layer = nn.TransformerDecoderLayer(4, 2, 8)
         if of_2d:
             self.image = nn.Conv2d(1, 2, (3, 3))
 
@@ -70,6 +71,10 @@ def test_names_and_shapes_of_mindspore(tmp_path, capsys):
     assert went["bn.num_batches_tracked"] is None
     assert went["ln.weight"] == "ln.gamma" and went["group.0.bias"] == "group.0.beta"
     assert went["prelu.weight"] == "prelu.w"
+    assert (
+        went["layer.linear2.bias"] == "layer.dense2.bias"
+        and went["layer.norm3.weight"] == "layer.norm3.gamma"
+    )
     kept = [n for n in state if n.startswith(("lstm.", "attention.", "group.1", "image."))]
     assert kept and all(went[n] == n for n in kept)
     found = load_checkpoint(tmp_path / "b.ckpt")

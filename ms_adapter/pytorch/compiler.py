@@ -66,8 +66,10 @@ def _backend(name):
 
         return replaying
     if name == "mindspore":
+        from ms_adapter.mindspore._package import fitting
         from ms_adapter.mindspore.graph import compile_graph
 
+        fitting()  # said here, and not by a later call
         return compile_graph
     return None
 

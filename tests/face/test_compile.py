@@ -1,6 +1,6 @@
 """torch.compile, torch.jit, torch._dynamo and torch.export: names in wide use, run as Python."""
 
-import importlib
+import importlib.util
 import warnings
 
 import pytest
@@ -151,3 +151,9 @@ def test_settings_are_kept():
     face._dynamo.config.cache_size_limit = 64
     assert face._inductor.config.max_autotune and face._dynamo.config.to_dict()["cache_size_limit"] == 64
     face._inductor.config.max_autotune, face._dynamo.config.cache_size_limit = False, 8
+
+
+@pytest.mark.skipif(importlib.util.find_spec("mindspore") is not None, reason="MindSpore is installed")
+def test_a_missing_mindspore_is_said_where_it_is_asked_for():
+    with pytest.raises(RuntimeError, match="pip install mindspore"):
+        face.compile(lambda x: x + 1, backend="mindspore")

@@ -24,6 +24,10 @@ LAYERS = {
     "prelu": (lambda: nn.PReLU(4), lambda: ms.nn.PReLU(4)),
     "embedding": (lambda: nn.Embedding(9, 3), lambda: ms.nn.Embedding(9, 3)),
     "lstm": (lambda: nn.LSTM(6, 5), lambda: ms.nn.LSTM(6, 5)),
+    "layer": (
+        lambda: nn.TransformerEncoderLayer(6, 2, 8, batch_first=True),
+        lambda: ms.nn.TransformerEncoderLayer(6, 2, 8, batch_first=True),
+    ),
     "gru": (lambda: nn.GRU(6, 5, bidirectional=True), lambda: ms.nn.GRU(6, 5, bidirectional=True)),
 }
 

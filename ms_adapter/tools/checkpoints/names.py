@@ -18,6 +18,8 @@ _AS_IS = "as it is"
 _TO_MINDSPORE = {"weight": "gamma", "bias": "beta", "running_mean": "moving_mean",
                  "running_var": "moving_variance"}  # fmt: skip
 _TO_TORCH = {theirs: ours for ours, theirs in _TO_MINDSPORE.items()}
+_DENSE = {"linear1": "dense1", "linear2": "dense2"}
+_LINEAR = {theirs: ours for ours, theirs in _DENSE.items()}
 _NOT_EMBEDDINGS = {"proj", "projection", "out", "linear", "fc", "head", "norm", "ln"}
 _COUNTER = "num_batches_tracked"
 
@@ -131,6 +133,8 @@ def plan(entries: list[Entry], direction: str, options: Options) -> list[Move]:
     moves = []
     for entry in entries:
         move = _move(entry, rule)
+        if rule is not _keep:
+            move = _in_a_transformer(move, file.shapes, _DENSE if direction == "mindspore" else _LINEAR)
         if known:
             move = _as_in(known, move)
         moves.append(move)
@@ -164,6 +168,18 @@ def _move(entry: Entry, rule: Callable[[str, str, Shape], Change | None]) -> Mov
     if change is None:
         return Move(entry, None, entry.shape, "BatchNorm: left out, MindSpore does not count batches")
     return Move(entry, _join(module, change[0]), change[1], change[2])
+
+
+def _in_a_transformer(move: Move, shapes: dict[str, Shape], renamed: dict[str, str]) -> Move:
+    """MindSpore has other names for the two linear layers of a TransformerEncoderLayer or DecoderLayer, which
+    is known by its `self_attn` and `norm1`."""
+    module, leaf = _split(move.new or "")
+    layer, part = _split(module)
+    norms = (_join(layer, "norm1.weight"), _join(layer, "norm1.gamma"))
+    is_one = _join(layer, "self_attn.in_proj_weight") in shapes and any(norm in shapes for norm in norms)
+    if part in renamed and is_one:
+        return replace(move, new=_join(layer, f"{renamed[part]}.{leaf}"), rule="TransformerLayer")
+    return move
 
 
 def _as_in(known: dict[str, Shape], move: Move) -> Move:
