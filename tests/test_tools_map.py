@@ -30,10 +30,10 @@ def test_examples_of_the_documentation() -> None:
 
 
 def test_lookup_gives_the_counterpart_and_the_differences() -> None:
-    relu = mapping.lookup("torch.nn.functional.relu")
-    assert relu is not None and relu.verdict == table.IDENTICAL
-    assert relu.counterpart == "mindspore.mint.nn.functional.relu"
-    assert relu.best and relu.best.signatures == ("(input, inplace=False)",)
+    silu = mapping.lookup("torch.nn.functional.silu")
+    assert silu is not None and silu.verdict == table.IDENTICAL
+    assert silu.counterpart == "mindspore.mint.nn.functional.silu"
+    assert silu.best and silu.best.signatures == ("(input, inplace=False)",)
     dropout = mapping.lookup("nn.Sequential")
     assert dropout is not None and dropout.summary == "differs in semantics"
     assert mapping.lookup("torch.no_such_name") is None
@@ -85,10 +85,10 @@ def run(capsys: pytest.CaptureFixture[str], *argv: str) -> tuple[int, str, str]:
 
 
 def test_one_name_side_by_side(capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, _ = run(capsys, "torch.nn.functional.relu")
+    code, out, _ = run(capsys, "torch.nn.functional.silu")
     assert code == 0
-    assert "mindspore.mint.nn.functional.relu(input, inplace=False)" in out
-    assert "torch.nn.functional.relu(input, inplace=False)" in out
+    assert "mindspore.mint.nn.functional.silu(input, inplace=False)" in out
+    assert "torch.nn.functional.silu(input, inplace=False)" in out
 
 
 def test_patterns_give_a_table_and_its_sums(capsys: pytest.CaptureFixture[str]) -> None:
@@ -109,9 +109,9 @@ def test_json_has_everything(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_from_mindspore(capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, _ = run(capsys, "mindspore.mint.nn.functional.relu", "--to", "torch")
-    assert code == 0 and "torch.nn.functional.relu" in out
-    _, same, _ = run(capsys, "mindspore.mint.nn.functional.relu")
+    code, out, _ = run(capsys, "mindspore.mint.nn.functional.silu", "--to", "torch")
+    assert code == 0 and "torch.nn.functional.silu" in out
+    _, same, _ = run(capsys, "mindspore.mint.nn.functional.silu")
     assert same == out
     code, out, _ = run(capsys, "--to", "torch", "mint.nn.functional.*pool*", "--json")
     assert {n["torch"] for n in json.loads(out)["names"]} >= {"torch.nn.functional.max_pool2d"}

@@ -36,7 +36,7 @@ def arguments() -> argparse.Namespace:
         "--check", action="store_true", help="measure only what is called identical, and say what is not"
     )
     parser.add_argument("--verbose", action="store_true", help="print each item")
-    parser.set_defaults(impl="mindspore", device="", grad=False, tol_scale=1.0)
+    parser.set_defaults(impl="mindspore", device="", grad=False, tol_scale=1.0, traps=False)
     return parser.parse_args()
 
 
@@ -79,7 +79,7 @@ def check(opts: Any, face: MindSporeFace) -> int:
     """Measures every identical row anew: its signature, defaults and results. 1 where one is not so."""
     rows = [r for r in table.records() if r.verdict == table.IDENTICAL and re.search(opts.only, r.name)]
     wanted = {f"{r.name} > {r.counterpart}": run.dtypes_of(r.name) for r in rows}
-    outcomes = measure(wanted, opts)
+    outcomes = measure(wanted, argparse.Namespace(**{**vars(opts), "traps": True}))
     faults = []
     for row in rows:
         found = assemble.record(row.name, [row.counterpart], outcomes, face)["maps"]
@@ -106,7 +106,7 @@ def confirm(
             if entry["verdict"] == table.IDENTICAL and entry["checked"]:
                 wanted[f"{path} > {entry['to']}"] = run.dtypes_of(path)
     print(f"{len(wanted)} pairs to confirm", file=sys.stderr, flush=True)
-    return measure(wanted, argparse.Namespace(**{**vars(opts), "max_samples": opts.confirm}))
+    return measure(wanted, argparse.Namespace(**{**vars(opts), "max_samples": opts.confirm, "traps": True}))
 
 
 def main() -> int:

@@ -25,6 +25,7 @@ RESULTS = {
     "shape": ("results", "results of another shape"),
     "dtype": ("results", "results of another dtype"),
     "size": ("results", "results of another size"),
+    "edges": ("edges", "other results for NaN, infinities, -0 or tensors without elements"),
     "random": ("random", "other random numbers"),
     "fields": ("fields", "the results have no names"),
     "raises": ("refused", "arguments refused that PyTorch takes"),
@@ -117,6 +118,7 @@ def counterpart(
     known = details(path, name)
     offered = overloads(theirs, name)
     differences: list[list[str]] = [["semantics", text] for text in known.get("differs", [])]
+    differences += [["edges", text] for text in known.get("edges", [])]
     wanted, given = parsed(own), parsed(offered)
     operator = path.endswith("__")  # which has its form from the language
     found, without = fit.fit(wanted, given, known.get("names")) if wanted and not operator else ([], [])
@@ -210,7 +212,7 @@ def platforms(found: Any) -> str:
     return ", ".join(re.findall(r"``(\w+)``", m.group(1))) if m else ""
 
 
-LIGHT = {"dtypes", "precision", "random", "fields", "names"}  # before a name that could not be run
+LIGHT = {"dtypes", "edges", "precision", "random", "fields", "names"}  # before a name that could not be run
 WEIGHT = dict.fromkeys(LIGHT, 1) | {"defaults": 2, "extra": 3}
 
 

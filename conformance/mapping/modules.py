@@ -6,13 +6,13 @@ import functools
 from typing import Any
 
 import torch
-from torch.testing._internal.common_modules import module_db
+from torch.testing._internal.common_modules import FunctionInput, ModuleInput, module_db
 
 from ..compare import NEAR, Comparer, Record, describe
 from ..face import Face, Missing
 from ..modules import path_of
 from ..ops import SEED, pick
-from . import samples
+from . import samples, traps
 from .names import details
 
 
@@ -36,13 +36,24 @@ def run(path: str, target: str, face: Any, outcomes: dict[str, Any], rec: Record
         )
         for index, given in enumerate(pick(inputs, opts.max_samples)):
             rec.at("float32", index)
-            judged = _judge(path, target, given, training, oracle, face)
-            if judged is not None:
+            trapped = opts.traps and given.forward_input and index < traps.BASES
+            for trap, each in (("", given), *([(traps.EDGE, _special(given))] if trapped else [])):
+                judged = _judge(path, target, each, training, oracle, face)
+                if judged is None:
+                    continue
                 kind, text = judged
+                kind = traps.OUTCOMES.get(trap, {}).get(kind, kind)
                 outcome[kind] = outcome.get(kind, 0) + 1
-                if text:
-                    outcome.setdefault(f"{kind}:", [_shown(path, given, training), text])
+                if text and kind != "ok":
+                    outcome.setdefault(f"{kind}:", [_shown(path, each, training), text])
     rec.partial()
+
+
+def _special(given: Any) -> Any:
+    """The same module, its floating-point inputs with NaN, infinities and -0."""
+    call = given.forward_input
+    args = [traps.special(a) if isinstance(a, torch.Tensor) else a for a in call.args]
+    return ModuleInput(given.constructor_input, FunctionInput(*args, **call.kwargs))
 
 
 def _shown(path: str, given: Any, training: bool) -> str:

@@ -17,7 +17,7 @@ from .. import support
 from ..compare import NEAR, Comparer, Record, describe, tensors
 from ..face import Face, Missing, dotted
 from ..ops import GAUGE, SEED, UNDEFINED, floor_of, full_name, invoke, pick
-from . import modules, optimizers, samples, signatures
+from . import modules, optimizers, samples, signatures, traps
 from .face import MindSporeFace
 from .fit import OF_PLACE, renames, same_value
 from .names import details
@@ -134,12 +134,14 @@ class Functions:
         """Counts of outcomes, and the smallest sample of each that is not good."""
         outcome: dict[str, Any] = {}
         sizes: dict[str, int] = {}
-        for op, sample in self.samples(dtype):
+        for op, sample, trap in self.calls(dtype):
             judged = self.judge(op, dtype, sample)
             if judged is None:
                 continue
             kind, text = judged
+            kind = traps.OUTCOMES.get(trap, {}).get(kind, kind)
             outcome[kind] = outcome.get(kind, 0) + 1
+            text = "" if kind == "ok" else text
             call = self.shown(sample) if text else ""
             size = sum(t.numel() for t in tensors([sample.input, sample.args, sample.kwargs])) or 10**5
             if text and size < sizes.get(kind, 10**6):
@@ -155,6 +157,13 @@ class Functions:
                 for sample in pick(op.sample_inputs("cpu", dtype), self.opts.max_samples):
                     if not (self.inplace and sample.broadcasts_input):
                         yield op, sample
+
+    def calls(self, dtype: torch.dtype) -> Iterator[tuple[Any, Any, str]]:
+        """The samples; for what looks identical also variants of a few of them, with the kind of trap."""
+        for index, (op, sample) in enumerate(self.samples(dtype)):
+            varied = list(traps.variants(sample)) if self.opts.traps and index < traps.BASES else []
+            yield op, sample, ""
+            yield from ((op, other, trap) for trap, other in varied)
 
     def judge(self, op: Any, dtype: torch.dtype, sample: Any) -> tuple[str, str] | None:
         """(kind, text) of one sample; None where PyTorch itself does not take it so, or draws."""
