@@ -159,7 +159,7 @@ def dual_tensors(torch):
 def dual_tensors_in_place(torch):
     ad = torch.autograd.forward_ad
     with ad.dual_level():
-        dual = ad.make_dual(ramp(torch, 4), torch.ones(4, dtype=torch.float64))
+        dual = ad.make_dual(ramp(torch, 4), torch.ones(4))  # a narrower tangent
         y = dual * 1
         y.mul_(dual)
         z = torch.zeros(4, dtype=torch.float64)
@@ -305,6 +305,23 @@ def vmap_of_layers(torch):
     batch = torch.vmap(lambda x: f.batch_norm(x, None, None, training=True))(x)
     table = torch.vmap(lambda i: f.embedding(i, w[0, :, 0, 0]))(torch.tensor([[0, 1], [4, 2]]))
     return numbers([t.sum((-1, -2)) for t in (plain, both, weights, pooled, normed, batch)]), numbers(table)
+
+
+@case
+def vmap_of_gradients_by_shared_weights(torch):
+    f = torch.nn.functional
+    x, w, b = ramp(torch, 3, 2, 6, 6), ramp(torch, 4, 2, 3, 3), ramp(torch, 4)
+    words, table = torch.tensor([[0, 1], [3, 2], [1, 1]]), ramp(torch, 4, 3)
+    fs = [
+        (lambda w, x: f.conv2d(x[None], w, b).pow(2).sum(), w, x),
+        (lambda w, x: f.conv1d(x, w).pow(2).sum(), w[..., 0], x[..., 0]),
+        (lambda w, x: f.conv_transpose2d(x[None], w.mT).pow(2).sum(), w[:2], x),
+        (lambda x, w: f.conv2d(x, w).pow(2).sum(), x[:1], ramp(torch, 3, 4, 2, 3, 3)),
+        (lambda b, x: f.conv2d(x, w, b).pow(2).sum(), b, x),
+        (lambda t, i: f.embedding(i, t).pow(2).sum(), table, words),
+        (lambda t, i: t[i].pow(2).sum(), table, words),
+    ]
+    return numbers([torch.vmap(torch.func.grad(g), in_dims=(None, 0))(by, over) for g, by, over in fs])
 
 
 @case

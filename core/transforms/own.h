@@ -14,7 +14,8 @@ class Batch {
   }
   Operand of(const Tensor& t) const { return operand_at(t, level); }
   bool has(const Tensor& t) const { return of(t).batched(); }
-  Tensor front(const Tensor& t) const { return in_front(of(t)); }  // as it is without a batch
+  // What `has` no batch comes out of the vmap here, too: all examples may share a batched tensor.
+  Tensor front(const Tensor& t) const { return in_front(of(t)); }
   Tensor front(const Tensor& t, int64_t rank) const { return in_front(of(t), rank); }
   Tensor over(const Tensor& t) const { return over_batch(of(t), size); }
   // The batch folded into the first of the example's dimensions.

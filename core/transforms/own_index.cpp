@@ -70,7 +70,7 @@ Tensor _index(const Tensor& input, const TensorList& indices) {
   if (!batch.has(input)) {
     TensorList fronts;
     for (const Tensor& t : indices) fronts.push_back(t.defined() ? batch.front(t, places.rank) : t);
-    return batch.made(ops::_index(input, fronts), places.at());
+    return batch.made(ops::_index(batch.front(input), fronts), places.at());
   }
   const Tensor result = ops::_index(batch.front(input), numbered(batch, indices, places.rank));
   return batch.made(put_in_place(result, places.rank, places.at()));

@@ -46,15 +46,16 @@ Tensor _conv(const Tensor& input, const Tensor& weight, const Tensor& bias, cons
   const Batch batch(input, weight, bias);
   if (!batch.has(weight) && batch.has(input)) {
     const Tensor out =
-        ops::_conv(batch.folded(input), weight, {}, stride, padding, dilation, groups);
+        ops::_conv(batch.folded(input), batch.front(weight), {}, stride, padding, dilation, groups);
     return batch.made(with_bias(batch, batch.unfolded(out), bias));
   }
   if (!batch.has(weight)) {  // the bias alone
-    const Tensor out = ops::_conv(input, weight, {}, stride, padding, dilation, groups);
+    const Tensor out =
+        ops::_conv(batch.front(input), batch.front(weight), {}, stride, padding, dilation, groups);
     return batch.made(with_bias(batch, ops::unsqueeze(out, 0), bias));
   }
   const bool shared = !batch.has(input) && groups == 1;
-  const Tensor images = shared ? input : as_channels(batch, input);
+  const Tensor images = shared ? batch.front(input) : as_channels(batch, input);
   const Tensor out = ops::_conv(images, batch.folded(weight), {}, stride, padding, dilation,
                                 shared ? 1 : groups * batch.size);
   const Tensor apart = ops::movedim(batch.unfolded(out, 1), {1}, {0});
@@ -66,9 +67,9 @@ Tensor _conv_input_grad(const Tensor& grad_output, const Tensor& weight, const D
                         int64_t groups) {
   const Batch batch(grad_output, weight);
   if (!batch.has(weight))
-    return batch.made(batch.unfolded(ops::_conv_input_grad(batch.folded(grad_output), weight,
-                                                           with_first(input_size, batch.size),
-                                                           stride, padding, dilation, groups)));
+    return batch.made(batch.unfolded(ops::_conv_input_grad(
+        batch.folded(grad_output), batch.front(weight), with_first(input_size, batch.size), stride,
+        padding, dilation, groups)));
   const Dims sizes =
       with_front(input_size[0], with_first(DimsView(input_size).subspan(1), batch.size));
   const Tensor out = ops::_conv_input_grad(as_channels(batch, grad_output), batch.folded(weight),
@@ -89,8 +90,8 @@ Tensor embedding(const Tensor& weight, const Tensor& indices, int64_t padding_id
                  bool scale_grad_by_freq, bool sparse) {
   const Batch batch(weight, indices);
   if (!batch.has(weight))
-    return batch.made(
-        ops::embedding(weight, batch.front(indices), padding_idx, scale_grad_by_freq, sparse));
+    return batch.made(ops::embedding(batch.front(weight), batch.front(indices), padding_idx,
+                                     scale_grad_by_freq, sparse));
   return batch.made(
       ops::embedding(batch.folded(weight), global_rows(batch, indices, weight.sizes()[0])));
 }

@@ -61,7 +61,7 @@ def dual_level():
 
 
 def make_dual(tensor, tangent, *, level=None):
-    """A view of ``tensor`` that carries ``tangent``: same shape and dtype, floating-point or complex."""
+    """A view of ``tensor`` that carries ``tangent``: of its shape and, from there on, of its dtype."""
     level = _innermost() if level is None else level
     if level < 0:
         raise RuntimeError(
@@ -77,11 +77,11 @@ def make_dual(tensor, tangent, *, level=None):
             f"this is not supported. Tensor is of size {list(tensor.shape)} while the given forward gradient "
             f"is of size {list(tangent.shape)}."
         )
-    if tangent.dtype != tensor.dtype:
+    if tangent.is_complex() and not tensor.is_complex():
         raise RuntimeError(
-            f"Expected tangent to have the primal's dtype, {tensor.dtype}, but got: {tangent.dtype}"
+            f"Expected a real tangent for a primal of {tensor.dtype}, but got: {tangent.dtype}"
         )
-    return _native.make_dual(tensor, tangent, level)
+    return _native.make_dual(tensor, tangent.to(tensor.dtype), level)
 
 
 class UnpackedDualTensor(NamedTuple):
