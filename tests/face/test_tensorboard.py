@@ -7,6 +7,7 @@ import sys
 import numpy as np
 import pytest
 import torch
+from PIL import Image
 
 import ms_adapter.pytorch as face
 
@@ -109,6 +110,49 @@ def test_sound_boxes_and_many_pictures(tmp_path):
     assert [255, 0, 0] in picture(found.Images("boxes")[0])[2][1]
 
 
+def test_a_graph_has_each_call_below_its_module(tmp_path):
+    model = face.nn.Sequential(face.nn.Linear(2, 3), face.nn.Sequential(face.nn.ReLU()))
+    with writer_of(face)(log_dir=str(tmp_path)) as writer:
+        writer.add_graph(model, face.ones(1, 2))
+    found = accumulator.EventAccumulator(str(tmp_path))
+    found.Reload()
+    linear, relu = "Sequential/Linear[0]", "Sequential/Sequential[1]/ReLU[0]"
+    assert {node.name: list(node.input) for node in found.Graph().node} == {
+        "input/0": [],
+        f"{linear}/weight": [],
+        f"{linear}/bias": [],
+        f"{linear}/linear": ["input/0", f"{linear}/weight", f"{linear}/bias"],
+        f"{relu}/relu": [f"{linear}/linear"],
+        "output/0": [f"{relu}/relu"],
+    }
+    shape = found.Graph().node[-2].attr["_output_shapes"].list.shape[0]
+    assert [d.size for d in shape.dim] == [1, 3]
+    assert model.training and not model._forward_hooks and not model[0]._forward_pre_hooks
+
+
+@pytest.mark.parametrize(
+    "labels, header", [(["a", "b", "c"], None), ([["a", 1], ["b", 2], ["c", 3]], ["x", "y"])]
+)
+def test_points_are_written_as_pytorch_writes_them(tmp_path, labels, header):
+    for name, t in (("face", face), ("torch", torch)):
+        points, pictures = t.arange(6.0).reshape(3, 2) / 3, t.arange(24.0).reshape(3, 2, 2, 2)[:, :1] / 24
+        with writer_of(t)(log_dir=str(tmp_path / name)) as writer:
+            writer.add_embedding(points, labels, pictures, metadata_header=header)
+            writer.add_embedding(points.double(), global_step=2, tag="a/b")
+    ours, theirs = (
+        {p.relative_to(tmp_path / n): p for p in (tmp_path / n).rglob("*.*sv")} for n in ("face", "torch")
+    )
+    assert ours.keys() == theirs.keys() and len(ours) == 3
+    assert [p.read_text() for p in ours.values()] == [theirs[name].read_text() for name in ours]
+    config = "projector_config.pbtxt"
+    assert (tmp_path / "face" / config).read_text() == (tmp_path / "torch" / config).read_text()
+    sprites = [
+        np.asarray(Image.open(tmp_path / n / "00000/default/sprite.png").convert("RGB"))
+        for n in ("face", "torch")
+    ]
+    assert np.array_equal(*sprites)
+
+
 def test_what_is_wrong_or_missing(tmp_path):
     writer = writer_of(face)(log_dir=str(tmp_path))
     with pytest.raises(ValueError, match="one element"):
@@ -117,7 +161,9 @@ def test_what_is_wrong_or_missing(tmp_path):
         writer.add_image("a", face.ones(2, 2))
     with pytest.raises(TypeError, match="hparam_dict"):
         writer.add_hparams([], {})
-    for method in (writer.add_graph, writer.add_video, writer.add_embedding, writer.add_onnx_graph):
+    with pytest.raises(AssertionError, match="2 labels for 3 points"):
+        writer.add_embedding(face.ones(3, 2), ["a", "b"])
+    for method in (writer.add_video, writer.add_onnx_graph):
         with pytest.raises(NotImplementedError):
             method(None, None) if method == writer.add_video else method(None)
     writer.close()

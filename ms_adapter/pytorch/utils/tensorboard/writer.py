@@ -10,9 +10,11 @@ from tensorboard.plugins.hparams import summary_v2 as _hparams
 from tensorboard.summary.writer.event_file_writer import EventFileWriter
 from tensorboard.summary.writer.record_writer import RecordWriter  # noqa: F401 - one of the public names
 
-from . import _values
+from . import _graph, _projector, _values
 
 __all__ = ["FileWriter", "SummaryWriter"]
+
+_IN_A_PATH = {ord(c): f"%{ord(c):02x}" for c in "%/\\"}  # what a tag may not have there
 
 
 class FileWriter:
@@ -71,6 +73,7 @@ class SummaryWriter:
         self.log_dir, self.purge_step = log_dir, purge_step
         self.max_queue, self.flush_secs, self.filename_suffix = max_queue, flush_secs, filename_suffix
         self.file_writer = self.all_writers = None
+        self._projector = _projector.ProjectorConfig()
         self._get_file_writer()
 
     def _get_file_writer(self):
@@ -257,20 +260,16 @@ class SummaryWriter:
             writer.add_summary(_values.scalar(name, value), global_step)
         writer.close()
 
-    # ---- what is missing -----------------------------------------------------------------------------
+    # ---- models and points --------------------------------------------------------------------------
     def add_graph(self, model, input_to_model=None, verbose=False, use_strict_trace=True):
-        """Raises NotImplementedError: the graph comes from PyTorch's tracer, which is not here."""
-        raise NotImplementedError("SummaryWriter.add_graph: models cannot be traced into graphs yet.")
+        """The functions that a model calls for an input (a tensor, or a tuple of arguments), by module.
 
-    def add_onnx_graph(self, prototxt):
-        """Raises NotImplementedError: ONNX is not supported."""
-        raise NotImplementedError("SummaryWriter.add_onnx_graph: ONNX models are not supported yet.")
-
-    def add_video(self, tag, vid_tensor, global_step=None, fps=4, walltime=None):
-        """Raises NotImplementedError: videos are not supported."""
-        raise NotImplementedError(
-            "SummaryWriter.add_video: not supported yet; add_images writes the pictures."
-        )
+        The model runs once, in evaluation mode. ``verbose`` prints the graph.
+        """
+        found = _graph.graph_of(model, input_to_model)
+        if verbose:
+            print(found)
+        self._get_file_writer().add_event(Event(graph_def=found.SerializeToString()))
 
     def add_embedding(
         self,
@@ -281,8 +280,32 @@ class SummaryWriter:
         tag="default",
         metadata_header=None,
     ):
-        """Raises NotImplementedError: the projector's files are not supported."""
-        raise NotImplementedError("SummaryWriter.add_embedding: the projector is not supported yet.")
+        """Points (n, features) for the projector, with a label and a picture (n, C, H, W) for each."""
+        step = f"{global_step or 0:05}"
+        folder = self._get_file_writer().get_logdir()
+        self._projector.embeddings.append(
+            _projector.write_points(
+                folder,
+                f"{step}/{tag.translate(_IN_A_PATH)}",
+                f"{tag}:{step}",
+                mat,
+                metadata,
+                metadata_header,
+                label_img,
+            )
+        )
+        _projector.write_config(folder, self._projector)
+
+    # ---- what is missing -----------------------------------------------------------------------------
+    def add_onnx_graph(self, prototxt):
+        """Raises NotImplementedError: ONNX is not supported."""
+        raise NotImplementedError("SummaryWriter.add_onnx_graph: ONNX models are not supported yet.")
+
+    def add_video(self, tag, vid_tensor, global_step=None, fps=4, walltime=None):
+        """Raises NotImplementedError: videos are not supported."""
+        raise NotImplementedError(
+            "SummaryWriter.add_video: not supported yet; add_images writes the pictures."
+        )
 
     # ---- the end -------------------------------------------------------------------------------------
     def flush(self):
