@@ -54,12 +54,13 @@ void init_errors(PyObject* module) {
                                         "Memory of the size asked for is not available.",
                                         PyExc_RuntimeError, nullptr))
           .release();
-  linalg_error = checked(PyErr_NewExceptionWithDoc("torch.linalg.LinAlgError",
+  linalg_error = checked(PyErr_NewExceptionWithDoc("torch._C._LinAlgError",
                                                    "A matrix has no such decomposition or inverse.",
                                                    PyExc_RuntimeError, nullptr))
                      .release();
   checked(PyModule_AddObjectRef(module, "OutOfMemoryError", out_of_memory_error));
-  checked(PyModule_AddObjectRef(module, "LinAlgError", linalg_error));
+  for (const char* name : {"LinAlgError", "_LinAlgError"})
+    checked(PyModule_AddObjectRef(module, name, linalg_error));
 }
 
 }  // namespace msa::py
