@@ -151,15 +151,14 @@ Term contracted(const Term& a, const Term& b, const auto& wanted) {
   return {ops::reshape(result, sizes_of(labels)), labels};
 }
 
-// The result's labels when the equation names none: the ellipsis, then the letters that stand once,
-// sorted.
-Labels implied(const std::vector<Term>& terms, int64_t hidden) {
+// The result's labels when the equation names none: the ellipsis, then the letters that stand once
+// in all of what was `written`, sorted. "ii" is a trace: its letter stands twice.
+Labels implied(const Labels& written, int64_t hidden) {
   std::map<int, int> uses;
   Labels out;
   for (int64_t k = hidden; k > 0; --k) out.push_back(static_cast<int>(-k));
-  for (const Term& t : terms)
-    for (int label : t.labels)
-      if (label > 0) ++uses[label];
+  for (int label : written)
+    if (label > 0) ++uses[label];
   for (auto [label, count] : uses)
     if (count == 1) out.push_back(label);
   return out;
@@ -177,6 +176,7 @@ Tensor _einsum(std::string_view equation, const TensorList& operands) {
                   : "fewer operands were provided than specified in the equation",
               ": ", operands.size(), " for '", equation, "'");
   std::vector<Term> terms;
+  Labels written;
   int64_t most_hidden = 0;
   for (size_t i = 0; i < parts.size(); ++i) {
     bool dots = parts[i].find("...") != std::string::npos;
@@ -187,12 +187,14 @@ Tensor _einsum(std::string_view equation, const TensorList& operands) {
                 ") does not match the number of dimensions (", operands[i].dim(), ") for operand ",
                 i, dots ? "" : " and no ellipsis was given");
     most_hidden = std::max(most_hidden, hidden);
-    terms.push_back(without_repeats({operands[i], parse(parts[i], hidden)}));
+    Labels labels = parse(parts[i], hidden);
+    written.insert(written.end(), labels.begin(), labels.end());
+    terms.push_back(without_repeats({operands[i], labels}));
   }
   bool explicit_result = left.size() != text.size();
   Labels result = explicit_result
                       ? parse(std::string_view(text).substr(left.size() + 2), most_hidden)
-                      : implied(terms, most_hidden);
+                      : implied(written, most_hidden);
   for (size_t i = 0; i < result.size(); ++i) {
     bool known = result[i] < 0 || std::any_of(terms.begin(), terms.end(), [&](const Term& t) {
                    return has(t.labels, result[i]);
