@@ -66,14 +66,14 @@ int64_t dims_used(PyObject* o) {
 int64_t slice_number(PyObject* o, int64_t missing) {
   if (o == Py_None) return missing;
   int64_t v;
-  if (PyLong_CheckExact(o)) {
-    int overflow;
-    v = PyLong_AsLongLongAndOverflow(o, &overflow);
-    return overflow ? (overflow > 0 ? INT64_MAX : INT64_MIN) : v;
-  }
-  MSA_REQUIRE(to_int(o, v), Type,
+  if (!PyLong_CheckExact(o) && to_int(o, v)) return v;
+  // Whatever Python takes for a list's slice: a tensor of one element in any number of dimensions.
+  MSA_REQUIRE(PyIndex_Check(o), Type,
               "slice indices must be integers or None or have an __index__ method");
-  return v;
+  const Owned number = checked(PyNumber_Index(o));
+  int overflow;
+  v = PyLong_AsLongLongAndOverflow(number.get(), &overflow);
+  return overflow ? (overflow > 0 ? INT64_MAX : INT64_MIN) : v;
 }
 
 struct Range {
@@ -194,7 +194,7 @@ Tensor bool_tensor(bool v) { return scalar_tensor(Scalar(v), DType::Bool); }
 Tensor index_from(PyObject* o) {
   if (is_tensor(o)) return tensor_of(o);
   bool sequence = PyList_Check(o) || PyTuple_Check(o) || is_numpy_array(o) || PySequence_Check(o);
-  MSA_REQUIRE(sequence && !PyUnicode_Check(o), Index,
+  MSA_REQUIRE(sequence, Index,
               "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are "
               "valid indices (got ",
               Py_TYPE(o)->tp_name, ")");

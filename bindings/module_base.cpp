@@ -52,8 +52,13 @@ PyObject* registered(ModuleObject* o, PyObject* name) {
 
 PyObject* no_attribute(PyObject* self, PyObject* name) {
   if (PyErr_Occurred()) return nullptr;
-  return PyErr_Format(PyExc_AttributeError, "'%.100s' object has no attribute '%U'",
-                      Py_TYPE(self)->tp_name, name);
+  // torch.jit.script(module).save(path) is how many scripts end.
+  bool saves = PyUnicode_CompareWithASCIIString(name, "save") == 0;
+  return PyErr_Format(PyExc_AttributeError, "'%.100s' object has no attribute '%U'%s",
+                      Py_TYPE(self)->tp_name, name,
+                      saves ? "; torch.jit.script and trace give the module itself, and there are "
+                              "no TorchScript files: keep its weights with torch.save"
+                            : "");
 }
 
 // Python's rules (data descriptors, the instance, the class), then what is registered.

@@ -266,7 +266,25 @@ torch.ones(2) in [1]
 x=torch.ones(2) ;; del x[0] ;; x
 x=torch.ones(2) ;; x.__class__.__name__
 torch.ones(2,2).untyped_storage().nbytes()
+repr(torch.ones(2).untyped_storage())
+torch.ones(99).untyped_storage().__sizeof__()-torch.ones(9).untyped_storage().__sizeof__()
+torch.ones(99).storage().__sizeof__()-torch.ones(9).storage().__sizeof__()
 torch.ones(2).is_set_to(torch.ones(2))
+repr(torch.ones(2,requires_grad=True).exp().grad_fn).split(' at ')[0]
+i=torch.tensor([2]) ;; torch.arange(9)[i:i+3]
+i=torch.tensor([[2]],dtype=torch.uint8) ;; torch.arange(9)[::i]
+i=torch.tensor([2]) ;; x=torch.arange(9) ;; x[i:i+2]=0 ;; x
+torch.arange(9)[torch.tensor([1,2]):]
+torch.arange(9)[torch.tensor(1.):]
+torch.arange(9)[np.array([2]):]
+torch.arange(9)[1.5:]
+torch.ones(2)['a']
+torch.tensor(type('Table',(),{'__len__':lambda s:2,'__getitem__':lambda s,i:{}[i]})())
+torch.ones(2)[['a']]
+torch.einsum('ii',torch.eye(3))
+torch.einsum('iij',torch.ones(2,2,3))
+torch.einsum('ii,ij',torch.eye(3),torch.ones(3,2))
+torch.einsum('...ii',torch.ones(2,3,3))
 torch.empty(0).set_(torch.arange(4.).untyped_storage(),1,(2,),(2,))
 torch.empty(0).set_(torch.arange(4.))
 [i.item() for i in torch.ones(2)]

@@ -172,6 +172,8 @@ PyTypeObject* type_named(const char* name) {
     // Python before 3.12 keeps the spec's name: it must outlive the type.
     auto* full = new std::string("builtins.");
     type = make_type(full->append(last ? last + 1 : name).c_str(), node_type);
+    // The module is needed to make the type; shown, it would be in every repr and error.
+    type->tp_name = full->c_str() + std::strlen("builtins.");
   }
   return type;
 }

@@ -27,6 +27,16 @@ bool is_sequence(PyObject* o) {
 // --- shape and type
 // ------------------------------------------------------------------------------------
 
+// A table of pandas has a length, but no element 0.
+Owned first_of(PyObject* sequence) {
+  PyObject* first = PySequence_GetItem(sequence, 0);
+  if (first) return Owned(first);
+  if (!PyErr_ExceptionMatches(PyExc_Exception)) throw PythonError();
+  PyErr_Clear();
+  fail(ErrorKind::Value, "could not determine the shape of object type '",
+       Py_TYPE(sequence)->tp_name, "'");
+}
+
 Dims sizes_of(PyObject* data) {
   Dims sizes;
   Owned at = Owned::borrow(data);
@@ -36,7 +46,7 @@ Dims sizes_of(PyObject* data) {
     MSA_REQUIRE(sizes.size() <= kMaxDims, Value, "too many dimensions '", Py_TYPE(data)->tp_name,
                 "'");
     if (n == 0) break;
-    at = checked(PySequence_GetItem(at.get(), 0));
+    at = first_of(at.get());
     MSA_REQUIRE(!PyUnicode_Check(at.get()), Value, "too many dimensions 'str'");
   }
   return sizes;

@@ -106,6 +106,24 @@ PyObject* subscript(PyObject* self, PyObject* index) {
 
 PyObject* tolist(PyObject* self, PyObject*) { return PySequence_List(self); }
 
+// With the bytes, by which sys.getsizeof (model summaries) says what a tensor takes.
+PyObject* size_in_memory(PyObject* self, PyObject*) {
+  return PyLong_FromSize_t(static_cast<size_t>(Py_TYPE(self)->tp_basicsize) + of(self).bytes);
+}
+
+PyObject* repr(PyObject* self) {
+  return guarded([&] {
+    std::string text;
+    if (of(self).device.is_cpu())
+      for (size_t i = 0; i < of(self).bytes; ++i)
+        text +=
+            cat(' ', static_cast<int>(static_cast<const unsigned char*>(of(self).data)[i]), '\n');
+    text += cat("[torch.storage.UntypedStorage(device=", of(self).device, ") of size ",
+                of(self).bytes, ']');
+    return PyUnicode_FromString(text.c_str());
+  });
+}
+
 int get_buffer(PyObject* self, Py_buffer* view, int flags) {
   return guarded([&] {
     require_memory(self, "UntypedStorage");
@@ -130,6 +148,7 @@ PyMethodDef storage_methods[] = {
     {"share_memory_", storage_share_memory, METH_NOARGS,
      "Moves the bytes to memory that other processes can map; tensors over them follow."},
     {"untyped", itself, METH_NOARGS, "Itself."},
+    {"__sizeof__", size_in_memory, METH_NOARGS, "The object's bytes and those it holds."},
     {"tolist", tolist, METH_NOARGS, "The bytes as a list of ints."},
     {"from_file", keywords(storage_from_file), METH_VARARGS | METH_KEYWORDS | METH_STATIC,
      "from_file(filename, shared=False, nbytes=0): the mapped bytes of a file; shared: changes go "
@@ -265,6 +284,7 @@ PyTypeObject storage_type = [] {
   t.tp_flags = Py_TPFLAGS_DEFAULT;
   t.tp_dealloc = destroy;
   t.tp_new = construct;
+  t.tp_repr = repr;
   t.tp_as_sequence = &storage_sequence;
   t.tp_as_mapping = &storage_mapping;
   t.tp_as_buffer = &storage_buffer;

@@ -121,6 +121,9 @@ class TypedStorage:
         untyped = _C.SharedMemory(size * self._element_size()).whole()
         return TypedStorage(wrap_storage=untyped, dtype=self.dtype)
 
+    def __sizeof__(self):
+        return super().__sizeof__() + self.nbytes()
+
     def data_ptr(self):
         """The address of the first element."""
         return self._untyped_storage.data_ptr()

@@ -7,6 +7,8 @@ from collections import OrderedDict
 
 import pytest
 
+import ms_adapter.pytorch as ours
+
 
 def net(t):
     class Net(t.nn.Module):
@@ -365,6 +367,11 @@ def test_dir_and_unknown_attribute(both):
         )
 
     both(scenario)
+
+
+def test_a_scripted_module_says_how_to_save():
+    with pytest.raises(AttributeError, match="no attribute 'save'; .*keep its weights with torch.save"):
+        ours.jit.script(ours.nn.Linear(2, 1)).save("model.pt")
 
 
 def test_module_is_collected():
