@@ -71,7 +71,15 @@ def declared() -> dict[str, tuple[str, ...]]:
 
 
 _OF_OPERATORS = tuple(
-    "torch torch.Tensor torch.nn.functional torch.special torch.linalg torch.fft torch.sparse".split()
+    [
+        "torch",
+        "torch.Tensor",
+        "torch.nn.functional",
+        "torch.special",
+        "torch.linalg",
+        "torch.fft",
+        "torch.sparse",
+    ]
 )
 
 

@@ -37,9 +37,31 @@ KNOWN_USERS = frozenset(
 IMPORTERS = ("import_module", "__import__", "find_spec", "importorskip")
 # Linked to PyTorch's own C++ library.
 BINARY = frozenset(
-    "torchaudio torchtext torchcodec torchao torchrec torch_scatter torch_sparse torch_cluster"
-    " torch_spline_conv pyg_lib torch_xla detectron2 fairseq mmcv pytorch3d bitsandbytes flash_attn"
-    " xformers apex deepspeed spconv MinkowskiEngine fbgemm_gpu".split()
+    [
+        "torchaudio",
+        "torchtext",
+        "torchcodec",
+        "torchao",
+        "torchrec",
+        "torch_scatter",
+        "torch_sparse",
+        "torch_cluster",
+        "torch_spline_conv",
+        "pyg_lib",
+        "torch_xla",
+        "detectron2",
+        "fairseq",
+        "mmcv",
+        "pytorch3d",
+        "bitsandbytes",
+        "flash_attn",
+        "xformers",
+        "apex",
+        "deepspeed",
+        "spconv",
+        "MinkowskiEngine",
+        "fbgemm_gpu",
+    ]
 )
 
 
