@@ -41,10 +41,11 @@ PyObject* construct(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
     MSA_REQUIRE(!given || given == Py_None || to_device(given, device), Type,
                 "Generator: device must be a torch.device or a string, not ",
                 Py_TYPE(given)->tp_name, ".");
-    MSA_REQUIRE(device.kind == DeviceKind::Cpu, Runtime,
-                "Generator: random numbers are drawn on the "
-                "cpu for every device; there is no generator for ",
-                device, ", use Generator('cpu').");
+    // Random numbers are drawn on the cpu for every device; what has no elements draws none.
+    MSA_REQUIRE(
+        !device.is_meta(), Runtime,
+        "Generator: random numbers are drawn on the cpu for every device; there is no generator "
+        "for meta, use Generator('cpu').");
     return make(type, Ref(new Generator()));
   });
 }

@@ -7,6 +7,7 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <vector>
 
 #include "bindings/boxed.h"
@@ -85,6 +86,28 @@ bool is_odd(const Tensor& t) {
   return t.dtype() == DType::F32 ? any_odd<float>(t) : any_odd<double>(t);
 }
 
+// One thread at a time calls MindSpore, which does not bear several; its callables give the
+// interpreter's lock away while they run. Who waits gives it away, too.
+class OneAtATime {
+ public:
+  OneAtATime() {
+    if (mutex().try_lock()) return;
+    PyThreadState* interpreter = PyEval_SaveThread();
+    mutex().lock();
+    PyEval_RestoreThread(interpreter);
+  }
+  ~OneAtATime() { mutex().unlock(); }
+  OneAtATime(const OneAtATime&) = delete;
+  OneAtATime& operator=(const OneAtATime&) = delete;
+
+ private:
+  // Recursive: an adapter's call may come back here.
+  static std::recursive_mutex& mutex() {
+    static std::recursive_mutex only;
+    return only;
+  }
+};
+
 class PackageBackend final : public Backend {
  public:
   PackageBackend(Device device, PyObject* package)
@@ -96,6 +119,7 @@ class PackageBackend final : public Backend {
 
   void call(const OpInfo& op, Form form, const Value* args, Results& results) override {
     if (form == Form::Out) return fill_outputs(op, args, results);
+    const OneAtATime turn;
     Plan& plan = plan_of(op);
     if (plan.storage) {
       plan.draws += plan.drawn;

@@ -44,10 +44,14 @@ class Moved {
   std::vector<TensorList> lists_;
 };
 
+// A number stays one with a value: rules look at it (negative exponents).
 Tensor meta_like(const Tensor& t) {
-  Tensor meta = empty_strided(t.sizes(), t.strides(), t.dtype(), {DeviceKind::Meta});
-  meta->wrapped_number = t->wrapped_number;
-  return meta;
+  if (t->wrapped_number) {
+    Tensor number = on_cpu(t);
+    number->wrapped_number = true;
+    return number;
+  }
+  return empty_strided(t.sizes(), t.strides(), t.dtype(), {DeviceKind::Meta});
 }
 
 // Where new tensors belong: a device argument says so, else where the inputs are.

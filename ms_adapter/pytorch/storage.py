@@ -157,13 +157,23 @@ class TypedStorage:
 
     def __reduce__(self):
         name = str(self.dtype).removeprefix("torch.")
-        return _from_bytes, (bytes(memoryview(self._untyped_storage)), name)
+        storage = self._untyped_storage
+        if storage.device.type == "cpu":
+            return _from_bytes, (bytes(memoryview(storage)), name)
+        return _from_bytes, (bytes(memoryview(_moved(storage, "cpu"))), name, str(storage.device))
 
 
-def _from_bytes(data, dtype_name):
+def _moved(storage, device):
+    """The bytes of a storage on another device."""
+    return torch.empty(0, dtype=torch.uint8, device=storage.device).set_(storage).to(device).untyped_storage()
+
+
+def _from_bytes(data, dtype_name, device="cpu"):
     """A typed storage holding ``data``: how plain pickles carry storages."""
     storage = UntypedStorage(len(data))
     memoryview(storage).cast("B")[:] = data
+    if device != "cpu":
+        storage = _moved(storage, device)
     return TypedStorage(wrap_storage=storage, dtype=getattr(torch, dtype_name))
 
 

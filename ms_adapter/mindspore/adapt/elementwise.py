@@ -114,15 +114,55 @@ def flipped_bits(function: Any, out: Any, a: Any) -> Any:
 def quotient_down(f: Any, a: Any, b: Any) -> Value:
     """floor_divide as Python's: by the remainder, so that 1 // 0.1 is 9."""
     a, b = _pair(a, b)
-    rest = a.fmod(b.t)
     if "int" in name_of(a.t.dtype):
-        rest = where(rest.differs(0) & ((rest < 0).differs(b < 0)), rest + b, rest)
-        return f(a - rest, b)
+        return _divided_ints(a, b)[0]
+    rest = _float_rest(a, b)
     q = (a - rest) / b
     q = where(rest.differs(0.0) & ((rest < 0.0).differs(b < 0.0)), q - 1.0, q)
     down = q.floor()
     down = where((q - down) > 0.5, down + 1.0, down)
     return where(b.same(0.0), a * b.reciprocal(), where(q.same(0.0), (a / b) * 0.0, down))
+
+
+def _divided_ints(a: Value, b: Value) -> tuple[Value, Value]:
+    """The quotient rounded down and its rest. MindSpore divides integers as floats: what that leaves is
+    divided again, and the last bit mended."""
+    divisors = b.t.asnumpy()
+    if hasattr(divisors, "require_nonzero"):  # in a graph
+        divisors.require_nonzero()
+    elif not divisors.all():
+        raise ZeroDivisionError("division by zero is an error on cpu")
+    q = a.with_other("floor_div", b)
+    for _ in range(2):
+        q = q + (a - q * b).with_other("floor_div", b)
+    rest = a - q * b
+    below = rest.differs(0) & ((rest < 0).differs(b < 0))
+    q, rest = where(below, q - 1, q), where(below, rest + b, rest)
+    above = ((b > 0) & (rest >= b)) | ((b < 0) & (rest <= b))
+    return where(above, q + 1, q), where(above, rest - b, rest)
+
+
+_SPLIT = 134217729.0  # 2 ** 27 + 1: splits a float64 into halves whose products are exact
+
+
+def _float_rest(a: Value, b: Value) -> Value:
+    """fmod of floats without rounding: MindSpore's subtracts a rounded product. The product's error is taken
+    along; where the quotient has more bits than a float, or something is not finite, it stays as it is."""
+    theirs_rest, q = a.fmod(b.t), (a / b).trunc()
+    p = q * b
+    (q1, q2), (b1, b2) = _halves(q), _halves(b)
+    r = (a - p) - (((q1 * b1 - p) + q1 * b2 + q2 * b1) + q2 * b2)
+    size = where(a < 0.0, -b.abs(), b.abs())
+    r = where(r.differs(0.0) & ((r < 0.0).differs(a < 0.0)), r + size, r)
+    r = where(r.abs() >= b.abs(), r - size, r)
+    r = where(r.same(0.0), a * 0.0, r)
+    return where((q.abs() < 2.0**52) & r.same(r), r, theirs_rest)
+
+
+def _halves(x: Value) -> tuple[Value, Value]:
+    c = x * _SPLIT
+    high = c - (c - x)
+    return high, x - high
 
 
 def _pair(a: Any, b: Any) -> tuple[Value, Value]:
@@ -256,9 +296,9 @@ def angle(f: Any, x: Any) -> Value:
 def floored_rest(f: Any, a: Any, b: Any) -> Value:
     """remainder: fmod moved to the divisor's sign."""
     a, b = _pair(a, b)
-    rest = f(a, b)
-    if "int" not in name_of(a.t.dtype):
-        rest = where(b.abs().same(math.inf) & (a.abs() < math.inf), a, rest)
+    if "int" in name_of(a.t.dtype):
+        return _divided_ints(a, b)[1]
+    rest = where(b.abs().same(math.inf) & (a.abs() < math.inf), a, _float_rest(a, b))
     return where(rest.differs(0) & ((rest < 0).differs(b < 0)), rest + b, rest)
 
 
@@ -266,10 +306,10 @@ def floored_rest(f: Any, a: Any, b: Any) -> Value:
 def rest(f: Any, a: Any, b: Any) -> Value:
     """fmod"""
     a, b = _pair(a, b)
-    result = f(a, b)
     if "int" in name_of(a.t.dtype):
-        return result
-    return where(b.abs().same(math.inf) & (a.abs() < math.inf), a, result)
+        down = _divided_ints(a, b)[1]
+        return where(down.differs(0) & ((a < 0).differs(b < 0)), down - b, down)
+    return where(b.abs().same(math.inf) & (a.abs() < math.inf), a, _float_rest(a, b))
 
 
 @formula
@@ -277,7 +317,8 @@ def ratio_towards_zero(f: Any, a: Any, b: Any) -> Value:
     """div with rounding_mode="trunc" """
     a, b = _pair(a, b)
     if "int" in name_of(a.t.dtype):
-        return (a - a.fmod(b.t)).with_other("floor_div", b)
+        q, down = _divided_ints(a, b)
+        return where(down.differs(0) & ((a < 0).differs(b < 0)), q + 1, q)
     return f(a / b)
 
 

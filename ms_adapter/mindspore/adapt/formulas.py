@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from .values import Value, formula, where
+from .values import Value, formula, name_of, where
 
 Number = float | int
 
@@ -151,12 +151,16 @@ def gelu_tanh_backward(f: Any, g: Value, x: Value) -> Value:
 
 @formula
 def sigmoid_backward(f: Any, g: Value, y: Value) -> Value:
-    return f(f(g, 1.0 - y), y)
+    return f(f(g, _conjugate(1.0 - y)), _conjugate(y))
 
 
 @formula
 def tanh_backward(f: Any, g: Value, y: Value) -> Value:
-    return f(g, 1.0 - f(y, y))
+    return f(g, _conjugate(1.0 - f(y, y)))
+
+
+def _conjugate(x: Value) -> Value:
+    return x.conj() if name_of(x.t.dtype).startswith("complex") else x
 
 
 @formula

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .._package import mindspore
+from .._package import mindspore, shares_memory
 from . import adapter
 from .values import FLOATS, Value, cast, name_of, theirs, work_dtype
 
@@ -49,13 +49,24 @@ def has_nan(x: Any) -> bool:
     return name_of(x.dtype) in FLOATS and bool(np.isnan(cast(x, theirs("float32")).asnumpy()).any())
 
 
+def _keys(x: Any) -> Any:
+    """Integers in the order of float64 numbers, which MindSpore sorts as float32: their bits, where those
+    of negative numbers count down."""
+    bits = np.ascontiguousarray(x.asnumpy() + 0.0).view(np.int64)  # -0.0 is 0.0
+    return mindspore().Tensor.from_numpy(np.where(bits < 0, bits ^ np.iinfo(np.int64).max, bits))
+
+
 def _sorted(function: Any, x: Any, dim: int, descending: bool) -> tuple[Any, Any, bool] | None:
     """(values, places, whether some are equal) by MindSpore's sort; None where NaN leaves the order to it."""
     if has_nan(x) or name_of(x.dtype).startswith("complex"):
         return None
-    values, places = function(
-        cast(x, theirs("float64")) if name_of(x.dtype) in FLOATS else x, dim, descending
-    )
+    if name_of(x.dtype) == "float64" and shares_memory():
+        _, places = function(_keys(x), dim, descending)
+        values = mindspore().ops.gather_d(x, dim % x.ndim, cast(places, theirs("int64")))
+    else:
+        values, places = function(
+            cast(x, theirs("float64")) if name_of(x.dtype) in FLOATS else x, dim, descending
+        )
     line = np.moveaxis(values.asnumpy(), dim, -1)
     equals = bool((line[..., 1:] == line[..., :-1]).any())
     return cast(values, x.dtype), cast(places, theirs("int64")), equals

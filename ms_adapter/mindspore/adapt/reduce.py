@@ -46,14 +46,27 @@ def _reduced(function: Any, out: Any, x: Any, dim: Axes, empty: Any, work: str) 
 @adapter(empty=True)
 def total(function: Any, out: Any, x: Any, dim: Axes = None, keepdim: bool = False, dtype: Any = None) -> Any:
     """sum: integers in int64, floats in float64."""
-    return _reduced(function, out[0], x, dim, 0, work_dtype(name_of(out[0][1])))
+    return _reduced(_summing(function, x), out[0], x, dim, 0, work_dtype(name_of(out[0][1])))
+
+
+def _summing(function: Any, x: Any) -> Any:
+    """How to sum: MindSpore's adds integers as floats, and great ones lose bits; its running sums do not."""
+    if name_of(x.dtype) != "int64":
+        return function
+
+    def last(x: Any, axes: tuple[int, ...]) -> Any:
+        return mindspore().ops.cumsum(flat(x, axes), -1)[..., -1]
+
+    return last
 
 
 @adapter(empty=True)
 def whole(function: Any, out: Any, x: Any, dtype: Any = None) -> Any:
     """sum and prod of all elements."""
     empty = 1 if "prod" in getattr(function, "__name__", "") else 0
-    return _reduced(function, out[0], x, None, empty, work_dtype(name_of(out[0][1])))
+    return _reduced(
+        function if empty else _summing(function, x), out[0], x, None, empty, work_dtype(name_of(out[0][1]))
+    )
 
 
 @adapter(empty=True, lift=True)

@@ -149,6 +149,12 @@ class Peek(np.ndarray):
         trace.require(ops.greater_equal(wide, trace.constant(np.array(low))))
         trace.require(ops.less(wide, trace.constant(np.array(high))))
 
+    def require_nonzero(self) -> None:
+        """No element is 0."""
+        assert self.symbol is not None
+        trace, ops = self.symbol.trace, self.symbol.trace.real_ops
+        trace.require(ops.not_equal(ops.cast(self.symbol, trace.real.int64), trace.constant(np.array(0))))
+
     def __array_finalize__(self, source: Any) -> None:
         self.symbol = getattr(source, "symbol", None)
 

@@ -26,7 +26,8 @@ class Convert:
             with torch.no_grad():
                 converted = fn(param)
                 converted_grad = None if grad is None else fn(grad)
-            if keep_identity and converted.device.type == param.device.type:
+            to_or_from_meta = "meta" in (converted.device.type, param.device.type)
+            if keep_identity and (converted.device.type == param.device.type or not to_or_from_meta):
                 param.data = converted
                 if grad is not None:
                     grad.data = converted_grad
