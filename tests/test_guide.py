@@ -119,6 +119,50 @@ def test_the_guides_scripts_run_as_they_are():
     assert guide_scripts.run("ms_adapter.mindspore") == {}
 
 
+def test_derivatives_of_derivatives():
+    """The inner gradient once had no history: the outer one was silently 0."""
+    assert float(ms.grad(ms.grad(lambda x: x**3))(torch.tensor(2.0))) == 12.0
+    w = nn.Parameter(torch.tensor(3.0))
+
+    def value_and_slope(x):
+        value, slope = ms.value_and_grad(lambda y: y**3 * w)(x)
+        return value + slope
+
+    value, (by_x, by_w) = ms.value_and_grad(value_and_slope, 0, [w])(torch.tensor(2.0))
+    assert (float(value), float(by_x), float(by_w[0])) == (60.0, 72.0, 20.0)
+    assert not ms.grad(lambda x: x**3)(torch.tensor(2.0)).requires_grad
+
+
+def test_clipped_gradients():
+    grads = ms.ops.clip_by_global_norm([torch.tensor([3.0]), torch.tensor([4.0])], 1.0)
+    torch.testing.assert_close(torch.cat(grads), torch.tensor([0.6, 0.8]))
+    (same,) = ms.ops.clip_by_global_norm((torch.tensor([0.5]),), 1.0)
+    assert float(same) == 0.5
+    assert ms.ops.clip_by_value([torch.tensor([3.0, -4.0])], -1, 1)[0].tolist() == [1, -1]
+
+
+def test_trainable_params():
+    net = nn.Linear(2, 1)
+    net.bias.requires_grad_(False)
+    assert net.trainable_params() == [net.weight]
+
+
+def test_the_tensor_module_of_msadapter():
+    from ms_adapter.pytorch.tensor import Tensor, cast_to_adapter_tensor
+
+    assert Tensor is torch.Tensor and callable(torch.tensor) and callable(cast_to_adapter_tensor)
+
+
+def test_update_cells_of_loss_scales():
+    net, loader, optimizer = setting()
+    manager = ms.amp.DynamicLossScaleManager(8.0, 2, 2)
+    step = ms.nn.TrainOneStepWithLossScaleCell(
+        ms.nn.WithLossCell(net, nn.CrossEntropyLoss()), optimizer, manager.get_update_cell()
+    )
+    scales = [float(step(x, y)[2]) for x, y in loader]
+    assert scales == [8.0, 8.0, 16.0, 16.0, 32.0, 32.0]
+
+
 def test_mixed_precision_says_what_it_takes():
     net = nn.Linear(2, 1)
     with pytest.raises(ValueError, match="amp_level is 'O4'; it must be one of O0, O1, O2, O3, auto"):

@@ -36,7 +36,8 @@ class ModuleGuard:
     def now(self) -> tuple[Any, ...]:
         """What must stay as it is."""
         own = self._own
-        plain = [(k, v, type(v)) for k, v in own.items() if type(v) in PLAIN]  # 1 and 1.0 compute other dtypes
+        # The types too: 1 and 1.0 compute other dtypes.
+        plain = [(k, v, type(v)) for k, v in own.items() if type(v) in PLAIN]
         tensors = [
             (k, id(t), t.data_ptr(), t.requires_grad)
             for held in (own["_parameters"], own["_buffers"])

@@ -15,17 +15,17 @@ from typing import Any
 _HOMES = {
     "bridge": (
         *("Model", "data_sink", "grad", "value_and_grad"),
-        *("load_param_into_net", "save_checkpoint"),
+        *("load_param_into_net", "save_checkpoint", "set_seed"),
     ),
     "context": ("GRAPH_MODE", "PYNATIVE_MODE", "get_context", "set_context", "set_device"),
-    "data": ("jit", "set_seed"),
+    "data": ("jit",),
     "mixing": ("as_cell", "as_module", "cast_to_adapter_tensor", "cast_to_ms_tensor", "convert_tensor"),
     "checkpoint": ("load_checkpoint",),
     "saving": ("CheckpointConfig", "ModelCheckpoint"),
     "training": ("Callback", "LossMonitor", "RunContext", "TimeMonitor"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
-_MODULES = ("ops", "nn", "train", "amp", "adapt", "ascend", "backend", "on_import")
+_MODULES = ("ops", "nn", "train", "amp", "adapt", "ascend", "backend", "on_import", "context")
 
 
 def __getattr__(name: str) -> Any:

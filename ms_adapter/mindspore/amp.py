@@ -193,6 +193,10 @@ class FixedLossScaleManager:
     def update_loss_scale(self, overflow: bool) -> None:
         """Nothing changes."""
 
+    def get_update_cell(self) -> Any:
+        """What TrainOneStepWithLossScaleCell takes as its `scale_sense`."""
+        return self if self._drop_overflow_update else None
+
 
 class DynamicLossScaleManager:
     """Model's loss scale: halved (by `scale_factor`) on overflow, doubled after `scale_window` good steps."""
@@ -213,6 +217,23 @@ class DynamicLossScaleManager:
     def update_loss_scale(self, overflow: bool) -> None:
         """Takes the outcome of a step in."""
         self._scaler.adjust(not overflow)
+
+    def get_update_cell(self) -> Any:
+        """What TrainOneStepWithLossScaleCell takes as its `scale_sense`."""
+        return self
+
+
+def manager_of(scale_sense: Any) -> Any:
+    """What manages a loss scale: a manager as it is; of MindSpore's cells that update one, the same by ours;
+    of a number, one that keeps it."""
+    if hasattr(scale_sense, "update_loss_scale"):
+        return scale_sense
+    if hasattr(scale_sense, "scale_factor") and hasattr(scale_sense, "scale_window"):
+        scale, factor = float(scale_sense.get_loss_scale()), int(scale_sense.scale_factor)
+        return DynamicLossScaleManager(scale, factor, int(scale_sense.scale_window))
+    if hasattr(scale_sense, "get_loss_scale"):
+        return FixedLossScaleManager(float(scale_sense.get_loss_scale()))
+    return FixedLossScaleManager(float(scale_sense))
 
 
 def build_train_network(

@@ -22,6 +22,8 @@ _originals: dict[str, Any] = {}
 _PLACES = {
     "value_and_grad": ("", "ops"),
     "grad": ("", "ops"),
+    "clip_by_global_norm": ("ops",),
+    "clip_by_value": ("ops",),
     "data_sink": ("", "train"),
     "save_checkpoint": ("", "train", "train.serialization"),
     "load_param_into_net": ("", "train", "train.serialization"),
@@ -29,6 +31,7 @@ _PLACES = {
     "build_train_network": ("amp", "train.amp"),
     "all_finite": ("amp",),
     "set_context": ("",),
+    "set_seed": ("", "common"),
 }
 _CLASSES = {
     "WithLossCell": ("nn", "training"),
@@ -45,6 +48,10 @@ def of_package(space: str, name: str) -> Any:
         raise AttributeError(name)
     path = f"mindspore.{space}".rstrip(".")
     if not installed():
+        from .builtin import find
+
+        if (found := find(space, name)) is not None:
+            return found
         raise AttributeError(
             f"ms_adapter.{path} has no {name!r} of its own, and MindSpore, whose it is, is not installed."
         )
@@ -116,6 +123,22 @@ value_and_grad = _differentiating("value_and_grad")
 grad = _differentiating("grad")
 
 
+def _of_functional(name: str) -> Callable[..., Any]:
+    """A function of `ms.ops`: ours for our tensors."""
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        from . import functional
+
+        if is_ours(args) or is_ours(kwargs) or not installed():
+            return getattr(functional, name)(*args, **kwargs)
+        return _original(name)(*args, **kwargs)
+
+    return run
+
+
+clip_by_global_norm, clip_by_value = map(_of_functional, ("clip_by_global_norm", "clip_by_value"))
+
+
 def data_sink(fn: Any, dataset: Any, *args: Any, **kwargs: Any) -> Any:
     """`mindspore.data_sink`; ours where MindSpore's target has no sink, and for our modules and data."""
     from . import data
@@ -170,6 +193,15 @@ def set_context(*args: Any, **options: Any) -> None:
     """`mindspore.set_context`, whose mode is meant for our modules too."""
     _original("set_context")(*args, **options)
     mode.follow(options.get("mode"))
+
+
+def set_seed(seed: int) -> None:
+    """`mindspore.set_seed`, for our random numbers too."""
+    from ms_adapter import pytorch
+
+    pytorch.manual_seed(seed)
+    if installed():
+        _original("set_seed")(seed)
 
 
 def entry(name: str) -> Any:

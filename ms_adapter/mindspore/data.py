@@ -1,4 +1,4 @@
-"""Small names of MindSpore's interface: data_sink, jit, set_seed."""
+"""Small names of MindSpore's interface: data_sink, jit."""
 
 from __future__ import annotations
 
@@ -53,14 +53,3 @@ def jit(fn: Callable[..., Any] | None = None, **options: Any) -> Any:
         return compiled[0](*args, **kwargs)
 
     return run
-
-
-def set_seed(seed: int) -> None:
-    """Seeds our generator and, where MindSpore is installed, its own."""
-    from ms_adapter import pytorch
-
-    from ._package import installed, mindspore
-
-    pytorch.manual_seed(seed)
-    if installed():
-        mindspore().set_seed(seed)

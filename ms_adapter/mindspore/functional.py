@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -26,7 +27,24 @@ def _leaves(args: tuple[Any, ...], positions: tuple[int, ...]) -> tuple[Any, ...
                 "give the place of a tensor, or None with weights."
             )
     wanted = {i % len(args) for i in positions} if args else set()
-    return tuple(a.detach().requires_grad_() if i in wanted else a for i, a in enumerate(args))
+    return tuple(_leaf(a) if i in wanted else a for i, a in enumerate(args))
+
+
+class _Depth(threading.local):
+    """How many functions are being differentiated, one within the other."""
+
+    calls = 0
+
+
+_depth = _Depth()
+
+
+def _leaf(a: Any) -> Any:
+    """A tensor to differentiate by; within another call it keeps its history, for the derivative of the
+    derivative."""
+    if _depth.calls and a.requires_grad:
+        return a.view_as(a)
+    return a.detach().requires_grad_()
 
 
 def _run(fn: Callable[..., Any], args: tuple[Any, ...], position: Position, weights: Any, kwargs: Any) -> Any:
@@ -37,14 +55,25 @@ def _run(fn: Callable[..., Any], args: tuple[Any, ...], position: Position, weig
     positions = () if position is None else (position,) if isinstance(position, int) else tuple(position)
     given = _leaves(args, positions)
     params = [] if weights is None else [weights] if isinstance(weights, torch.Tensor) else list(weights)
+    nested = _depth.calls > 0
     with torch.enable_grad():
-        result = fn(*given, **kwargs)
+        _depth.calls += 1
+        try:
+            result = fn(*given, **kwargs)
+        finally:
+            _depth.calls -= 1
         loss = result[0] if isinstance(result, (tuple, list)) else result
         wanted = [given[i] for i in positions] + params
         outputs = list(result) if isinstance(result, (tuple, list)) else [result]
         roots = [loss] if _has_aux(fn) else [o for o in outputs if o.requires_grad]
         found = (
-            torch.autograd.grad(roots, wanted, [torch.ones_like(r) for r in roots], allow_unused=True)
+            torch.autograd.grad(
+                roots,
+                wanted,
+                [torch.ones_like(r) for r in roots],
+                create_graph=nested,
+                allow_unused=True,
+            )
             if roots
             else [None] * len(wanted)
         )
@@ -79,6 +108,9 @@ def _joined(inputs: Any, weights: Any) -> Any:
 
 
 def _detached(value: Any) -> Any:
+    """Results without history, which only an outer derivative asks for."""
+    if _depth.calls:
+        return value
     if isinstance(value, (tuple, list)):
         return tuple(map(_detached, value))
     return value.detach() if isinstance(value, _torch().Tensor) else value
@@ -135,6 +167,28 @@ def grad(
         return (found, _detached(result[1:])) if has_aux else found
 
     return in_graph_mode(run)
+
+
+def clip_by_global_norm(x: Any, clip_norm: float = 1.0, use_norm: None = None) -> Any:
+    """The tensors times `clip_norm / norm` where their common norm is greater than that.
+
+    >>> import ms_adapter.pytorch as torch
+    >>> clip_by_global_norm([torch.tensor([3.0, 4.0])], 1.0)
+    (tensor([0.6000, 0.8000]),)
+    """
+    torch = _torch()
+    if use_norm is not None:
+        raise ValueError("clip_by_global_norm: use_norm must be None, as in MindSpore.")
+    squares = torch.stack([t.detach().float().square().sum() for t in x])
+    scale = clip_norm / squares.sum().sqrt().clamp(min=clip_norm)
+    return tuple(t * scale.to(t.dtype) for t in x)
+
+
+def clip_by_value(x: Any, clip_value_min: Any = None, clip_value_max: Any = None) -> Any:
+    """A tensor, or each of a list or tuple, within two bounds."""
+    if isinstance(x, (list, tuple)):
+        return type(x)(t.clamp(clip_value_min, clip_value_max) for t in x)
+    return x.clamp(clip_value_min, clip_value_max)
 
 
 def _refuse(return_ids: bool, sens_param: bool) -> None:

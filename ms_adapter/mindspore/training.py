@@ -9,7 +9,7 @@ from typing import Any
 from ms_adapter import pytorch as torch
 from ms_adapter.pytorch import nn
 
-from .amp import FixedLossScaleManager, all_finite, scaled
+from .amp import all_finite, manager_of, scaled
 from .functional import value_and_grad
 
 
@@ -56,14 +56,14 @@ class TrainOneStepWithLossScaleCell(nn.Module):
     gradients overflow is left out.
 
     `scale_sense` is the scale, or what manages it: MindSpore's or our `FixedLossScaleManager` or
-    `DynamicLossScaleManager`. A call gives the loss, whether it overflowed, and the scale.
+    `DynamicLossScaleManager`, or the `get_update_cell()` of one. A call gives the loss, whether it
+    overflowed, and the scale.
     """
 
     def __init__(self, network: nn.Module, optimizer: Any, scale_sense: Any) -> None:
         super().__init__()
         self.network, self.optimizer = network, optimizer
-        managed = hasattr(scale_sense, "update_loss_scale")
-        self.manager = scale_sense if managed else FixedLossScaleManager(float(scale_sense))
+        self.manager = manager_of(scale_sense)
         self.weights = optimizer.parameters
         self._step = value_and_grad(lambda scale, *inputs: network(*inputs) * scale, None, self.weights)
         network.train()

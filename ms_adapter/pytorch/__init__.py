@@ -177,7 +177,7 @@ _C.autograd.install_node_methods(_tensor.NODE_METHODS)
 # ---- operators, and an explanation for every name that is not here ---------------------------------
 from ms_adapter.mindspore import backend as _mindspore, on_import as _on_import
 
-from . import _identity, _missing, _operators, _placeholders
+from . import _guide, _identity, _missing, _operators, _placeholders
 
 _operators.install()
 dsmm = spmm = mm  # noqa: F405, F821 - PyTorch's older names for what takes sparse tensors
@@ -187,6 +187,7 @@ _on_import.watch()
 multiprocessing.init_reductions()
 _identity.pickle_under_own_names()
 _placeholders.install()
+_guide.install(__name__)
 _sys.modules[f"{__name__}._C"] = _C  # `from torch._C import ...` finds the core
 torch = _sys.modules[__name__]  # PyTorch's module has itself by this name, too
 _missing.attach(f"{__name__}._C")

@@ -148,3 +148,29 @@ def test_bprop_within_a_training_step(device):
     )
     loss = step(torch.tensor([3.0], device=device), torch.tensor([1.0], device=device))
     assert float(loss.asnumpy()) == 5.0 and net.w.asnumpy().tolist() == [2.0 - 0.25 * 10]
+
+
+def test_a_seed_is_meant_for_our_random_numbers_too():
+    drawn = []
+    for _ in range(2):
+        ms.set_seed(3)
+        drawn.append(torch.rand(3).tolist())
+    assert drawn[0] == drawn[1]
+    assert ms.get_seed() == 3
+
+
+def test_gradients_are_clipped_by_mindspores_name():
+    (ours,) = ms.ops.clip_by_global_norm([torch.tensor([3.0, 4.0])], 1.0)
+    (theirs,) = ms.ops.clip_by_global_norm([ms.Tensor(np.array([3.0, 4.0], np.float32))], 1.0)
+    np.testing.assert_allclose(ours.numpy(), theirs.asnumpy(), rtol=1e-6)
+
+
+def test_the_cell_that_updates_a_scale():
+    net = torch.nn.Linear(2, 1)
+    manager = ms.amp.DynamicLossScaleManager(8.0, 2, 2)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    step = ms.nn.TrainOneStepWithLossScaleCell(
+        ms.nn.WithLossCell(net, torch.nn.MSELoss()), optimizer, manager.get_update_cell()
+    )
+    scales = [float(step(torch.ones(1, 2), torch.ones(1, 1))[2]) for _ in range(4)]
+    assert scales == [8.0, 8.0, 16.0, 16.0]

@@ -31,6 +31,10 @@ class Walk:
         for _name, param in self.named_parameters(recurse=recurse):
             yield param
 
+    def trainable_params(self, recurse=True):
+        """The parameters that require a gradient, as a list: MindSpore's name for it."""
+        return [p for p in self.parameters(recurse) if p.requires_grad]
+
     def named_parameters(self, prefix="", recurse=True, remove_duplicate=True):
         """Iterate over ``(name, parameter)``; a shared parameter comes once unless
         ``remove_duplicate=False``.
