@@ -25,5 +25,52 @@ def test_managers_and_the_rest():
     assert ms.FixedLossScaleManager(8.0, False).get_update_cell() is None
     assert ms.amp.DynamicLossScaleManager is ms.DynamicLossScaleManager
     assert ms.context.PYNATIVE_MODE == 1
-    with pytest.raises(AttributeError, match="has no 'dataset' of its own, and MindSpore"):
-        _ = ms.dataset
+    with pytest.raises(AttributeError, match="has no 'MnistDataset' of its own, and MindSpore"):
+        _ = ms.dataset.MnistDataset
+
+
+class Source:
+    """Rows (x, label) of five samples."""
+
+    def __getitem__(self, i):
+        return np.full(2, i, np.float32), i
+
+    def __len__(self):
+        return 5
+
+
+def test_pipelines():
+    data = ms.dataset.GeneratorDataset(Source(), ["x", "label"], shuffle=False)
+    batched = data.map(lambda x: x * 2, input_columns=["x"]).batch(2, drop_remainder=True).repeat(2)
+    assert batched.get_dataset_size() == 4
+    assert [label.tolist() for _, label in batched] == [[0, 1], [2, 3]] * 2
+    first = next(iter(batched.create_dict_iterator(output_numpy=True)))
+    assert first["x"].tolist() == [[0, 0], [2, 2]] and first["x"].dtype == np.float32
+    assert [int(label) for _, label in data.skip(1).take(2)] == [1, 2]
+    assert len(data.batch(2)) == 3
+    for shuffled in (data.shuffle(3), ms.dataset.GeneratorDataset(Source(), ["x", "label"])):
+        assert sorted(int(label) for _, label in shuffled) == list(range(5))
+    given = ms.dataset.GeneratorDataset(lambda: iter([1, 2]), "x")
+    assert [int(x) for (x,) in given] == [1, 2] == [int(x) for (x,) in given]
+    sliced = ms.dataset.NumpySlicesDataset((np.eye(3), np.arange(3)), ["x", "y"], shuffle=False)
+    assert [int(y) for _, y in sliced] == [0, 1, 2]
+    with pytest.raises(NotImplementedError, match="sampler"):
+        ms.dataset.GeneratorDataset(Source(), ["x", "label"], sampler=None)
+
+
+def test_a_model_trains_on_a_pipeline():
+    losses = []
+    for way in ("dataset", "PyTorch's"):
+        torch.manual_seed(0)
+        net, loss_fn = torch.nn.Linear(2, 5), torch.nn.CrossEntropyLoss()
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        data = ms.dataset.GeneratorDataset(Source(), ["x", "label"], shuffle=False).batch(2)
+        if way == "dataset":
+            ms.Model(net, loss_fn, optimizer).train(2, data, dataset_sink_mode=False)
+        else:
+            for x, label in data.repeat(2):
+                optimizer.zero_grad()
+                loss_fn(net(x), label).backward()
+                optimizer.step()
+        losses.append(net.weight.tolist())
+    assert losses[0] == losses[1]

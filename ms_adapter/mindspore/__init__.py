@@ -25,7 +25,7 @@ _HOMES = {
     "training": ("Callback", "LossMonitor", "RunContext", "TimeMonitor"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
-_MODULES = ("ops", "nn", "train", "amp", "adapt", "ascend", "backend", "on_import", "context")
+_MODULES = ("ops", "nn", "train", "amp", "adapt", "ascend", "backend", "on_import", "context", "dataset")
 
 
 def __getattr__(name: str) -> Any:
