@@ -151,6 +151,8 @@ def data_sink(fn: Any, dataset: Any, *args: Any, **kwargs: Any) -> Any:
 
 def save_checkpoint(save_obj: Any, ckpt_file_name: Any, *args: Any, **kwargs: Any) -> Any:
     """`mindspore.save_checkpoint`, which also saves a module's state and tensors of ours by name."""
+    from ms_adapter import pytorch as torch
+
     from . import checkpoint
     from .mixing import cast_to_ms_tensor
 
@@ -158,7 +160,8 @@ def save_checkpoint(save_obj: Any, ckpt_file_name: Any, *args: Any, **kwargs: An
         return checkpoint.save_checkpoint(save_obj, ckpt_file_name)
     if is_ours(save_obj):
         state = save_obj.state_dict() if hasattr(save_obj, "state_dict") else save_obj
-        save_obj = [{"name": name, "data": cast_to_ms_tensor(t)} for name, t in dict(state).items()]
+        with torch.no_grad():
+            save_obj = [{"name": name, "data": cast_to_ms_tensor(t)} for name, t in dict(state).items()]
     return _original("save_checkpoint")(save_obj, ckpt_file_name, *args, **kwargs)
 
 

@@ -3,6 +3,7 @@ included."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -30,8 +31,8 @@ def cast_to_ms_tensor(value: Any) -> Any:
     """Our tensors, alone or in tuples, lists and dicts, as MindSpore tensors over the same memory.
 
     Strided bool and complex tensors are copied, which MindSpore cannot alias. MindSpore's own autograd begins
-    anew at such a tensor: what shall pass gradients between the two goes through :func:`as_module` or
-    :func:`as_cell`.
+    anew at such a tensor, and a warning says so where ours is recording: what shall pass gradients between
+    the two goes through :func:`as_module` or :func:`as_cell`.
     """
 
     def change(x: Any) -> Any:
@@ -42,6 +43,13 @@ def cast_to_ms_tensor(value: Any) -> Any:
             raise TypeError(
                 f"cast_to_ms_tensor: MindSpore {version} has no dtype for torch.{dtype}; "
                 "cast the tensor first, as by .to(torch.float32)."
+            )
+        if x.requires_grad and torch.is_grad_enabled():
+            warnings.warn(
+                "cast_to_ms_tensor: the gradient ends at this tensor; wrap the MindSpore code in "
+                "as_module() to pass it on, or detach() the tensor.",
+                RuntimeWarning,
+                stacklevel=4,
             )
         return _C.package_tensor(x.detach()) if x.device.type == DEVICE else backend.handle(x.detach())
 
@@ -133,7 +141,7 @@ def as_cell(module: Any) -> Any:
     ms = mindspore()
     names, params = [], []
     for name, ours in module.to(DEVICE).named_parameters():
-        theirs = ms.Parameter(cast_to_ms_tensor(ours), name=name, requires_grad=ours.requires_grad)
+        theirs = ms.Parameter(cast_to_ms_tensor(ours.detach()), name=name, requires_grad=ours.requires_grad)
         ours.data = cast_to_adapter_tensor(theirs)
         names.append(name)
         params.append(theirs)

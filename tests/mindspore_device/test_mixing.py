@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -66,3 +68,15 @@ def test_our_module_as_a_cell_trains_by_mindspores_optimizer(tmp_path) -> None:
     ms.save_checkpoint(cell, str(tmp_path / "m.ckpt"))
     saved = ms.load_checkpoint(str(tmp_path / "m.ckpt"))
     np.testing.assert_array_equal(saved["weight"].asnumpy(), module.weight.asnumpy())
+
+
+def test_a_cast_tells_where_a_gradient_ends() -> None:
+    x = torch.ones(2, device="mindspore", requires_grad=True)
+    with pytest.warns(RuntimeWarning, match="gradient ends.*as_module"):
+        cast_to_ms_tensor([x * 2])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        cast_to_ms_tensor(x.detach())
+        with torch.no_grad():
+            cast_to_ms_tensor(x)
+        as_module(ms.ops.sin)(x).sum().backward()
