@@ -141,6 +141,20 @@ def test_clipped_gradients():
     assert ms.ops.clip_by_value([torch.tensor([3.0, -4.0])], -1, 1)[0].tolist() == [1, -1]
 
 
+def test_mindspores_names_of_sgd(pytorch_way):
+    for make in (
+        lambda params: ms.nn.SGD(params, learning_rate=0.1, momentum=0.9),
+        lambda params: ms.nn.Momentum(params, 0.1, 0.9),
+    ):
+        net, loader, _ = setting()
+        step = ms.nn.TrainOneStepCell(
+            ms.nn.WithLossCell(net, nn.CrossEntropyLoss()), make(net.trainable_params())
+        )
+        assert [float(step(x, y)) for x, y in loader] == pytest.approx(pytorch_way)
+    with pytest.raises(NotImplementedError, match="the learning_rate is a number, not list"):
+        ms.nn.SGD(net.trainable_params(), learning_rate=[0.1, 0.2])
+
+
 def test_trainable_params():
     net = nn.Linear(2, 1)
     net.bias.requires_grad_(False)

@@ -37,6 +37,8 @@ _CLASSES = {
     "WithLossCell": ("nn", "training"),
     "TrainOneStepCell": ("nn", "training"),
     "TrainOneStepWithLossScaleCell": ("nn", "training"),
+    "SGD": ("nn", "optimizers"),
+    "Momentum": ("nn", "optimizers"),
     "Model": ("", "model"),
 }
 _SCALERS = ("StaticLossScaler", "DynamicLossScaler")
@@ -229,6 +231,23 @@ def _make_ours_of_ours(original: Any, home: str) -> None:
     original.__new__ = __new__
 
 
+def _name_what_to_take(original: Any) -> None:
+    """Lets MindSpore's optimizers, given parameters of ours, say what to take instead."""
+    theirs = original.__init__
+
+    @functools.wraps(theirs)
+    def __init__(self: Any, learning_rate: Any, parameters: Any, *args: Any, **kwargs: Any) -> None:
+        if is_ours(parameters):
+            name = type(self).__name__
+            raise TypeError(
+                f"ms.nn.{name}: these are parameters of ms_adapter.pytorch; take torch.optim's {name}, or "
+                "ms_adapter.mindspore.as_cell(module).trainable_params()."
+            )
+        theirs(self, learning_rate, parameters, *args, **kwargs)
+
+    original.__init__ = __init__
+
+
 def _scale_ours(original: Any) -> None:
     """Lets a loss scaler of MindSpore scale our tensors."""
     for name, power in (("scale", 1), ("unscale", -1)):
@@ -265,6 +284,7 @@ def install() -> None:
     for name, (space, home) in _CLASSES.items():
         _originals[name] = original = getattr(_part(package, space), name)
         _make_ours_of_ours(original, home)
+    _name_what_to_take(package.nn.Optimizer)
     for name in _SCALERS:
         _scale_ours(getattr(package.amp, name))
     for name, spaces in _PLACES.items():

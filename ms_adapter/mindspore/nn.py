@@ -1,4 +1,5 @@
-"""`ms.nn`: the training cells for our modules or MindSpore's; else MindSpore's, where it is installed."""
+"""`ms.nn`: the training cells, SGD and Momentum for our modules or MindSpore's; else MindSpore's, where it is
+installed."""
 
 from __future__ import annotations
 
@@ -6,7 +7,7 @@ from typing import Any
 
 from .bridge import entry, of_package
 
-_TRAINING = ("WithLossCell", "TrainOneStepCell", "TrainOneStepWithLossScaleCell")
+_TRAINING = ("WithLossCell", "TrainOneStepCell", "TrainOneStepWithLossScaleCell", "SGD", "Momentum")
 
 
 def __getattr__(name: str) -> Any:

@@ -174,3 +174,35 @@ def test_the_cell_that_updates_a_scale():
     )
     scales = [float(step(torch.ones(1, 2), torch.ones(1, 1))[2]) for _ in range(4)]
     assert scales == [8.0, 8.0, 16.0, 16.0]
+
+
+@pytest.mark.parametrize("options", [{"momentum": 0.9}, {"momentum": 0.9, "nesterov": True}, {}])
+def test_sgd_of_our_parameters_takes_mindspores_steps(options):
+    start, grads = np.array([1.0, -2.0], np.float32), np.array([[0.5, 1.0], [0.25, -1.0]], np.float32)
+    ours = nn.Parameter(torch.from_numpy(start.copy()))
+    theirs = ms.Parameter(ms.Tensor(start), name="w")
+    common = {"learning_rate": 0.1, "weight_decay": 0.01, **options}
+    our_sgd, their_sgd = ms.nn.SGD([ours], **common), ms.nn.SGD([theirs], **common)
+    assert isinstance(our_sgd, torch.optim.SGD) and isinstance(their_sgd, ms.nn.SGD)
+    for grad in grads:
+        our_sgd([torch.from_numpy(grad)])
+        their_sgd((ms.Tensor(grad),))
+        np.testing.assert_allclose(ours.asnumpy(), theirs.asnumpy(), rtol=1e-6)
+
+
+def test_momentum_of_our_parameters_takes_mindspores_steps():
+    start = np.array([1.0, -2.0], np.float32)
+    ours = nn.Parameter(torch.from_numpy(start.copy()))
+    theirs = ms.Parameter(ms.Tensor(start), name="w")
+    our_way, their_way = ms.nn.Momentum([ours], 0.1, 0.9), ms.nn.Momentum([theirs], 0.1, 0.9)
+    for _ in range(3):
+        our_way([torch.ones(2)])
+        their_way((ms.Tensor(np.ones(2, np.float32)),))
+        np.testing.assert_allclose(ours.asnumpy(), theirs.asnumpy(), rtol=1e-6)
+
+
+def test_other_optimizers_of_mindspore_say_what_to_take():
+    net = nn.Linear(2, 1)
+    with pytest.raises(TypeError, match="take torch.optim's Adam, or ms_adapter.mindspore.as_cell"):
+        ms.nn.Adam(net.trainable_params(), 1e-3)
+    assert ms.nn.Adam(as_cell(net).trainable_params(), 1e-3) is not None
