@@ -222,8 +222,9 @@ def judge(name: str, script: dict[str, Any], sides: dict[tuple[str, str], Outcom
         wrong = wide_ours.error or wide_theirs.error
         if wrong or wide > max(FLOAT64_LIMIT, 1.01 * wide_ours.resolution):
             fault = fault or f"in float64: {wrong or f'parts by {wide:.2g}'}"
-    times = (ours.seconds, theirs.seconds, ours.loop or None, theirs.loop or None)
-    return Judged(name, len(ours.numbers), difference, spread, wide, *times, parts, fault)
+    seconds = (ours.seconds, theirs.seconds)
+    loops = (ours.loop or None, theirs.loop or None)
+    return Judged(name, len(ours.numbers), difference, spread, wide, *seconds, *loops, parts, fault)
 
 
 def runs_of(script: dict[str, Any]) -> list[tuple[str, str]]:

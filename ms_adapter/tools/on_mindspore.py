@@ -70,16 +70,9 @@ def declared() -> dict[str, tuple[str, ...]]:
     return _C.mindspore_callables()
 
 
-_OF_OPERATORS = tuple(
-    [
-        "torch",
-        "torch.Tensor",
-        "torch.nn.functional",
-        "torch.special",
-        "torch.linalg",
-        "torch.fft",
-        "torch.sparse",
-    ]
+_OF_OPERATORS = (
+    *("torch", "torch.Tensor", "torch.nn.functional", "torch.special", "torch.linalg", "torch.fft"),
+    "torch.sparse",
 )
 
 
