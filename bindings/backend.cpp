@@ -8,6 +8,7 @@
 #include "bindings/call.h"
 #include "bindings/tensor/tensor.h"
 #include "bindings/types/types.h"
+#include "core/dispatch/arguments.h"
 #include "core/storage/host_memory.h"
 #include "core/storage/stand_in.h"
 
@@ -16,15 +17,6 @@ namespace msa::py {
 namespace {
 
 const char* const kForms[] = {"function", "inplace", "out"};
-
-// How many leading arguments say something: those after are at their defaults.
-int given_count(const OpInfo& op, const Value* args) {
-  int n = op.n_params;
-  while (n > 0 && op.params[n - 1].has_default &&
-         args[n - 1].same_plain(op.params[n - 1].default_value))
-    --n;
-  return n;
-}
 
 // handler(name, overload, form, args, n_given, callables) -> results. `form` is "function",
 // "inplace" or "out"; `callables` are the row's MindSpore names, best first.

@@ -4,6 +4,7 @@
 #include "bindings/convert.h"
 #include "bindings/tensor/tensor.h"
 #include "bindings/types/types.h"
+#include "core/dispatch/arguments.h"
 
 namespace msa::py {
 
@@ -59,7 +60,7 @@ PyObject* value_object(const Value& v) {
 }
 
 Owned arguments_tuple(const OpInfo& op, Form form, const Value* args) {
-  Py_ssize_t n = op.n_params + (form == Form::Out ? op.n_results : 0);
+  Py_ssize_t n = argument_count(op, form);
   Owned tuple = checked(PyTuple_New(n));
   for (Py_ssize_t i = 0; i < n; ++i) PyTuple_SET_ITEM(tuple.get(), i, value_object(args[i]));
   return tuple;

@@ -9,6 +9,7 @@
 #include "bindings/convert.h"
 #include "bindings/overloads.h"
 #include "bindings/tensor/tensor.h"
+#include "core/dispatch/arguments.h"
 #include "core/dispatch/custom.h"
 #include "core/dispatch/opaque.h"
 
@@ -68,16 +69,9 @@ std::unordered_map<const OpInfo*, NativeBody>& native_bodies() {
 }
 
 bool needs_python(const OpInfo& op, const Value* args) {
-  auto needs = [](const Tensor& t) {
-    return t.defined() && (is_opaque(t) || (thread_state.grad_enabled && t.requires_grad()));
-  };
-  for (int i = 0; i < op.n_params; ++i) {
-    if (args[i].tag() == Value::Tag::Tensor && needs(args[i].tensor())) return true;
-    if (args[i].tag() == Value::Tag::Tensors)
-      for (const Tensor& t : args[i].tensors())
-        if (needs(t)) return true;
-  }
-  return false;
+  return any_tensor(args, op.n_params, [](const Tensor& t) {
+    return is_opaque(t) || (thread_state.grad_enabled && t.requires_grad());
+  });
 }
 
 void call_python(const OpInfo& op, PyObject* body, const Value* args, Results& results) {
@@ -138,14 +132,8 @@ PyObject* call(PyObject*, PyObject* const* given, Py_ssize_t n) {
 
 // The hook of the arguments' classes, or NotImplemented where no class has one.
 Owned hand_over(const OpInfo& op, Call& call) {
-  bool opaque = false;
-  for (int i = 0; i < op.n_params; ++i) {
-    const Value& v = call.values()[i];
-    if (v.tag() == Value::Tag::Tensor) opaque |= is_python(v.tensor());
-    if (v.tag() == Value::Tag::Tensors)
-      for (const Tensor& t : v.tensors()) opaque |= t.defined() && is_python(t);
-  }
-  if (!opaque) return Owned::borrow(Py_NotImplemented);
+  if (!any_tensor(call.values(), op.n_params, [](const Tensor& t) { return is_python(t); }))
+    return Owned::borrow(Py_NotImplemented);
   Results results;
   python_backend().call(op, Form::Function, call.values(), results);
   return checked(wrap_results(op, results));

@@ -8,6 +8,7 @@
 #include "bindings/overloads.h"
 #include "bindings/owned_by_thread.h"
 #include "bindings/tensor/tensor.h"
+#include "core/dispatch/arguments.h"
 #include "core/dispatch/opaque.h"
 #include "core/dispatch/saving.h"
 
@@ -19,24 +20,10 @@ PyObject* hook_name = nullptr;      // "__torch_dispatch__"
 PyObject* disabled_hook = nullptr;  // _disabled_torch_dispatch_impl
 thread_local int switched_off = 0;  // _DisableTorchDispatch
 
-// Calls `use` with every tensor among the arguments.
-template <class F>
-void each_tensor(const Value* args, int n, const F& use) {
-  for (int i = 0; i < n; ++i) {
-    if (args[i].tag() == Value::Tag::Tensor) use(args[i].tensor());
-    if (args[i].tag() == Value::Tag::Tensors)
-      for (const Tensor& t : args[i].tensors())
-        if (t.defined()) use(t);
-  }
-}
-int count_of(const OpInfo& op, Form form) {
-  return op.n_params + (form == Form::Out ? op.n_results : 0);
-}
-
 // The classes with the hook among the arguments: subclasses before their bases, else in order.
 std::vector<PyTypeObject*> classes_of(const OpInfo& op, Form form, const Value* args) {
   std::vector<PyTypeObject*> found;
-  each_tensor(args, count_of(op, form), [&](const Tensor& t) {
+  each_tensor(args, argument_count(op, form), [&](const Tensor& t) {
     if (!is_python(t)) return;
     Owned object(wrap(t));
     PyTypeObject* type = Py_TYPE(object.get());
@@ -138,7 +125,7 @@ PyObject* mode_at(PyObject*, PyObject* index) {
 
 // Runs the operator on the data behind the tensors, as if their classes had no hook.
 void call_on_data(const OpInfo& op, Form form, const Value* args, Results& results) {
-  const int n = count_of(op, form);
+  const int n = argument_count(op, form);
   std::vector<Value> plain(args, args + n);
   std::vector<Tensor> kept;
   std::vector<TensorList> lists;
@@ -162,9 +149,8 @@ void call_on_data(const OpInfo& op, Form form, const Value* args, Results& resul
 }
 
 bool any_requires_grad(const OpInfo& op, Form form, const Value* args) {
-  bool found = false;
-  each_tensor(args, count_of(op, form), [&](const Tensor& t) { found |= t.requires_grad(); });
-  return found && thread_state.grad_enabled;
+  return thread_state.grad_enabled && any_tensor(args, argument_count(op, form),
+                                                 [](const Tensor& t) { return t.requires_grad(); });
 }
 
 // What Python returns is what it sees; the caller expects what backward would need as well.

@@ -17,6 +17,7 @@
 #include "bindings/mindspore/plan.h"
 #include "bindings/tensor/tensor.h"
 #include "bindings/types/types.h"
+#include "core/dispatch/arguments.h"
 #include "core/dispatch/generated_support.h"
 #include "core/dispatch/saving.h"
 #include "core/storage/host_memory.h"
@@ -49,15 +50,6 @@ struct Operands {
            (dtypes == bit(result) || (result == DType::Bool && (dtypes & (dtypes - 1)) == 0));
   }
 };
-
-// How many leading arguments say something: those after are at their defaults.
-int given_count(const OpInfo& op, const Value* args) {
-  int n = op.n_params;
-  while (n > 0 && op.params[n - 1].has_default &&
-         args[n - 1].same_plain(op.params[n - 1].default_value))
-    --n;
-  return n;
-}
 
 Owned name_of(const OpInfo& op) {
   return checked(*op.overload ? PyUnicode_FromFormat("%s.%s", op.name, op.overload)

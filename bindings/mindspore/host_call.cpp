@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "bindings/mindspore/memory.h"
+#include "core/dispatch/arguments.h"
 #include "core/dispatch/saving.h"
 #include "generated/ops_create.h"
 
@@ -12,16 +13,12 @@ namespace msa::py {
 
 namespace {
 
-int count_of(const OpInfo& op, Form form) {
-  return op.n_params + (form == Form::Out ? op.n_results : 0);
-}
-
 // The arguments with their tensors and devices replaced; keeps what the values point to.
 class Moved {
  public:
   template <class F>
   Moved(const OpInfo& op, Form form, const Value* args, Device to, const F& move)
-      : values_(args, args + count_of(op, form)) {
+      : values_(args, args + argument_count(op, form)) {
     tensors_.reserve(values_.size());
     lists_.reserve(values_.size());
     for (size_t i = 0; i < op.n_params; ++i)  // none given would be the default device

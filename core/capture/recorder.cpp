@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/autograd/meta.h"
+#include "core/dispatch/arguments.h"
 #include "core/dispatch/opaque.h"
 #include "core/dispatch/saving.h"
 #include "generated/ops_copy.h"
@@ -17,18 +18,6 @@ constinit thread_local Watcher* watcher = nullptr;
 std::string (*where_hook)() = nullptr;
 
 namespace {
-
-int count_of(const OpInfo& op, Form form) {
-  return op.n_params + (form == Form::Out ? op.n_results : 0);
-}
-
-uint8_t given_count(const OpInfo& op, const Value* args) {
-  uint8_t n = op.n_params;
-  while (n > 0 && op.params[n - 1].has_default &&
-         args[n - 1].same_plain(op.params[n - 1].default_value))
-    --n;
-  return n;
-}
 
 bool draws(const OpInfo& op) {
   for (int i = 0; i < op.n_params; ++i)
@@ -63,21 +52,10 @@ bool same_layout(const Layout& a, const Layout& b) {
   return a.offset == b.offset;
 }
 
-// Calls `use` with every tensor of a call and whether it stands alone (not in a list).
-template <class F>
-void each_tensor(const LayerCall& call, const F& use) {
-  for (int i = 0; i < count_of(call.op, call.form); ++i) {
-    const Value& v = call.args[i];
-    if (v.tag() == Value::Tag::Tensor) use(v.tensor(), i, true);
-    if (v.tag() == Value::Tag::Tensors)
-      for (const Tensor& t : v.tensors())
-        if (t.defined()) use(t, i, false);
-  }
-}
-
 std::vector<uint32_t> versions_of(const LayerCall& call) {
   std::vector<uint32_t> versions;
-  each_tensor(call, [&](const Tensor& t, int, bool) { versions.push_back(t.version()); });
+  each_tensor(call.args, argument_count(call.op, call.form),
+              [&](const Tensor& t) { versions.push_back(t.version()); });
   return versions;
 }
 
@@ -395,7 +373,7 @@ void Recorder::call(LayerCall& call) {
   node.op = &call.op;
   node.form = call.form;
   node.random = draws(call.op);
-  node.given = given_count(call.op, call.args);
+  node.given = static_cast<uint8_t>(given_count(call.op, call.args));
   node.where = where_hook ? where_hook() : std::string();
   for (int i = 0; i < call.op.n_params; ++i)
     node.args.push_back(i == 0 && overwrites(call.op, call.form) ? Arg() : argument(call.args[i]));
@@ -429,9 +407,8 @@ void Recorder::note(LayerCall& call, Node node, const std::vector<uint32_t>& ver
     memory_of(call.args[0].tensor()).version = call.args[0].tensor()->storage->version;
     return;  // another view of the same elements: the next who reads it finds that out
   }
-  bool of_tensors = false;
-  each_tensor(call, [&](const Tensor&, int, bool) { of_tensors = true; });
-  if (call.results.kind == Results::Kind::Scalar && of_tensors)
+  if (call.results.kind == Results::Kind::Scalar &&
+      any_tensor(call.args, call.op.n_params, [](const Tensor&) { return true; }))
     return refuse(cat(call.op.name, ": gives a Python number of a tensor's elements"));
   static const OpInfo* const view = find_op("view");
   if (node.op == view) node.op = find_op("reshape");  // strides of values here may be others
@@ -500,19 +477,22 @@ void Recorder::note_changes(const LayerCall& call, size_t index,
                             const std::vector<uint32_t>& versions) {
   std::vector<const Storage*> done;
   size_t at = 0;
-  each_tensor(call, [&](const Tensor& t, int i, bool alone) {
-    const bool out = i >= call.op.n_params, first = call.form == Form::Inplace && i == 0;
-    const bool changed =
-        out || first || t.version() != versions[at] || is_statistic(call.op, call.args, i);
-    ++at;
-    if (!changed || std::ranges::find(done, t->storage.get()) != done.end()) return;
-    if (!alone) return refuse(cat(call.op.name, ": changes tensors of a list"));
-    done.push_back(t->storage.get());
-    const VarId after = new_var(Var::Origin::Result, t);
-    graph_.vars[static_cast<size_t>(after)].node = static_cast<int32_t>(index);
-    graph_.nodes[index].changes.push_back({static_cast<uint8_t>(i), after});
-    write(t, after);
-  });
+  for (int i = 0; i < argument_count(call.op, call.form); ++i) {
+    const bool written = i >= call.op.n_params || (call.form == Form::Inplace && i == 0) ||
+                         is_statistic(call.op, call.args, i);
+    each_tensor(&call.args[i], 1, [&](const Tensor& t) {
+      const bool changed = written || t.version() != versions[at];
+      ++at;
+      if (!changed || std::ranges::find(done, t->storage.get()) != done.end()) return;
+      if (call.args[i].tag() == Value::Tag::Tensors)
+        return refuse(cat(call.op.name, ": changes tensors of a list"));
+      done.push_back(t->storage.get());
+      const VarId after = new_var(Var::Origin::Result, t);
+      graph_.vars[static_cast<size_t>(after)].node = static_cast<int32_t>(index);
+      graph_.nodes[index].changes.push_back({static_cast<uint8_t>(i), after});
+      write(t, after);
+    });
+  }
 }
 
 // --- the end -------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "core/autograd/meta.h"
+#include "core/dispatch/arguments.h"
 #include "generated/ops_create.h"
 
 namespace msa {
@@ -28,21 +29,10 @@ struct State {
 };
 thread_local State state;
 
-// Calls `use` with every tensor among the arguments.
-template <class Use>
-void each_tensor(const OpInfo& op, const Value* args, const Use& use) {
-  for (int i = 0; i < op.n_params; ++i) {
-    if (args[i].tag() == Value::Tag::Tensor) use(args[i].tensor());
-    if (args[i].tag() != Value::Tag::Tensors) continue;
-    for (const Tensor& t : args[i].tensors())
-      if (t.defined()) use(t);
-  }
-}
-
 // The first device with autocast on that one of the tensors is on; Count: there is none.
 DeviceKind device_of(const OpInfo& op, const Value* args) {
   DeviceKind found = DeviceKind::Count;
-  each_tensor(op, args, [&](const Tensor& t) {
+  each_tensor(args, op.n_params, [&](const Tensor& t) {
     const DeviceKind kind = t.device().kind;
     if (kind < found && state.of(kind).enabled) found = kind;
   });
@@ -57,7 +47,7 @@ bool is_eligible(const Tensor& t, DeviceKind kind) {
 DType widest(const OpInfo& op, const Value* args, DeviceKind kind) {
   const DType lower = state.of(kind).dtype;
   DType found = lower;
-  each_tensor(op, args, [&](const Tensor& t) {
+  each_tensor(args, op.n_params, [&](const Tensor& t) {
     if (!is_eligible(t, kind) || t.dtype() == DType::F64) return;
     MSA_REQUIRE(t.dtype() == DType::F32 || t.dtype() == lower, Runtime, op.name, ": an input of ",
                 t.dtype(), " beside autocast to ", lower, ": convert it to float32 or ", lower,

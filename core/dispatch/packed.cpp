@@ -2,6 +2,7 @@
 // argument.
 #include "core/dispatch/packed.h"
 
+#include "core/dispatch/arguments.h"
 #include "core/sparse/sparse.h"
 #include "core/transforms/batched.h"
 
@@ -9,11 +10,8 @@ namespace msa {
 
 namespace {
 bool of_python(const Value& v) {
-  if (v.tag() == Value::Tag::Tensor) return is_python(v.tensor());
-  if (v.tag() == Value::Tag::Tensors)
-    for (const Tensor& t : v.tensors())
-      if (t.defined() && is_python(t)) return true;
-  return v.tag() == Value::Tag::Device && v.device().kind == kPythonKind;
+  return any_tensor(&v, 1, [](const Tensor& t) { return is_python(t); }) ||
+         (v.tag() == Value::Tag::Device && v.device().kind == kPythonKind);
 }
 
 bool touches_batched(const Value& v) {
@@ -57,13 +55,9 @@ Backend& backend_for(const Value* args, size_t n) {
 
 void complete_results(const OpInfo& op, const Value* args, size_t wanted, Results& results) {
   if (results.tensors.size() >= wanted) return;
-  bool recorded = false;
-  for (size_t i = 0; thread_state.grad_enabled && i < op.n_params; ++i) {
-    const Value& v = args[i];
-    recorded |= v.tag() == Value::Tag::Tensor && v.tensor().requires_grad();
-    if (v.tag() == Value::Tag::Tensors)
-      for (const Tensor& t : v.tensors()) recorded |= t.defined() && t.requires_grad();
-  }
+  const bool recorded =
+      thread_state.grad_enabled &&
+      any_tensor(args, op.n_params, [](const Tensor& t) { return t.requires_grad(); });
   MSA_REQUIRE(!recorded, NotImplemented, op.name,
               ": its device leaves nothing for backward; move the inputs to 'cpu' for this call.");
   while (results.tensors.size() < wanted) results.tensors.push_back(Tensor());

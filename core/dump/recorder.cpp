@@ -12,6 +12,7 @@
 #include "core/autograd/meta.h"
 #include "core/capture/watcher.h"
 #include "core/compare/compare.h"
+#include "core/dispatch/arguments.h"
 
 namespace msa::dump {
 namespace {
@@ -33,25 +34,21 @@ std::string flat(std::string path) {
   return path;
 }
 
-void take(std::vector<Tensor>& found, const Value& v) {
-  if (v.tag() == Value::Tag::Tensor) found.push_back(v.tensor());
-  if (v.tag() == Value::Tag::Tensors)
-    for (const Tensor& t : v.tensors())
-      if (t.defined()) found.push_back(t);
+std::vector<Tensor> first_inputs(const LayerCall& call, int n) {
+  std::vector<Tensor> found;
+  each_tensor(call.args, n, [&](const Tensor& t) { found.push_back(t); });
+  return found;
 }
 
 std::vector<Tensor> inputs_of(const LayerCall& call) {
-  std::vector<Tensor> found;
-  for (int i = 0; i < call.op.n_params; ++i) take(found, call.args[i]);
-  return found;
+  return first_inputs(call, call.op.n_params);
 }
 
 std::vector<Tensor> outputs_of(const LayerCall& call) {
   std::vector<Tensor> found;
   for (const Tensor& t : call.results.tensors)
     if (t.defined()) found.push_back(t);
-  if (found.empty() && call.form == Form::Inplace) take(found, call.args[0]);
-  return found;
+  return found.empty() && call.form == Form::Inplace ? first_inputs(call, 1) : found;
 }
 
 std::string shape_text(const Tensor& t) {

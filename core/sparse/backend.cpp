@@ -1,6 +1,7 @@
 // Where calls on sparse tensors end: rows that know them run, all others are refused by name.
 #include <unordered_map>
 
+#include "core/dispatch/arguments.h"
 #include "core/dispatch/boxed_support.h"
 #include "core/sparse/sparse.h"
 #include "generated/ops_create.h"
@@ -25,14 +26,11 @@ const SparseHandler* handler_of(const OpInfo& op) {
 }
 
 const Tensor* first_sparse(const OpInfo& op, const Value* args) {
-  for (int i = 0; i < op.n_params; ++i) {
-    const Value& v = args[i];
-    if (v.tag() == Value::Tag::Tensor && is_sparse(v.tensor())) return &v.tensor();
-    if (v.tag() == Value::Tag::Tensors)
-      for (const Tensor& t : v.tensors())
-        if (t.defined() && is_sparse(t)) return &t;
-  }
-  return nullptr;
+  const Tensor* found = nullptr;
+  each_tensor(args, op.n_params, [&](const Tensor& t) {
+    if (!found && is_sparse(t)) found = &t;
+  });
+  return found;
 }
 
 [[noreturn]] void refuse_call(const OpInfo& op, const Value* args) {

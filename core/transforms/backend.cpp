@@ -1,5 +1,6 @@
 // Where calls on batched tensors end: below autograd, each row by its rule.
 #include "core/autograd/meta.h"
+#include "core/dispatch/arguments.h"
 #include "core/random/generator.h"
 #include "core/transforms/calls.h"
 #include "generated/ops_create.h"
@@ -13,11 +14,8 @@ int level_of(const Tensor& t) { return is_batched(t) ? batched_parts(t).level : 
 
 int innermost_level(const OpInfo& op, Form form, const Value* args) {
   int level = 0;
-  for (int i = 0; i < op.n_params + (form == Form::Out ? op.n_results : 0); ++i) {
-    if (args[i].tag() == Value::Tag::Tensor) level = std::max(level, level_of(args[i].tensor()));
-    if (args[i].tag() != Value::Tag::Tensors) continue;
-    for (const Tensor& t : args[i].tensors()) level = std::max(level, level_of(t));
-  }
+  each_tensor(args, argument_count(op, form),
+              [&](const Tensor& t) { level = std::max(level, level_of(t)); });
   return level;
 }
 

@@ -4,11 +4,12 @@
 #include <unordered_map>
 
 #include "core/autograd/meta.h"
+#include "core/dispatch/arguments.h"
 
 namespace msa {
 
 NewCall::NewCall(const OpInfo& op, Form form, const Value* args) : op(op), form(form) {
-  const size_t n = op.n_params + (form == Form::Out ? op.n_results : 0u);
+  const size_t n = static_cast<size_t>(argument_count(op, form));
   values_.assign(args, args + n);
 }
 void NewCall::set(size_t i, Tensor t) {

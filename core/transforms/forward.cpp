@@ -5,6 +5,7 @@
 
 #include "core/autograd/engine.h"
 #include "core/autograd/meta.h"
+#include "core/dispatch/arguments.h"
 #include "core/random/generator.h"
 #include "core/sparse/sparse.h"
 #include "core/transforms/calls.h"
@@ -158,14 +159,8 @@ TensorList push_forward(const LayerCall& call, const DualLayer& level, Results& 
 // --- what becomes of the tangents ----------------------------------------------------------------
 
 bool carries(const LayerCall& call, const DualLayer& level) {
-  const auto has = [&](const Tensor& t) { return t.defined() && level.tangent(t).defined(); };
-  for (size_t i = 0; i < call.op.n_params; ++i) {
-    const Value& given = call.args[i];
-    if (given.tag() == Value::Tag::Tensor && has(given.tensor())) return true;
-    if (given.tag() == Value::Tag::Tensors && std::ranges::any_of(given.tensors(), has))
-      return true;
-  }
-  return false;
+  return any_tensor(call.args, call.op.n_params,
+                    [&](const Tensor& t) { return level.tangent(t).defined(); });
 }
 
 // The tangent of a view's base, made where there is none, seen as the view sees the base.
