@@ -143,7 +143,7 @@ def test_checksums_are_looked_at(tmp_path, capsys):
 @pytest.mark.parametrize(
     "content, why",
     (
-        ((0x7F3A5ED8).to_bytes(4, "big") + b"rest", "encrypted"),
+        (b"\xd9\x5e\x3a\x7f\x58\0\0\0rest", "encrypted"),
         (b"\x0a\x7f\x0a\x01w", "half written"),
         (b"", "no parameter"),
     ),

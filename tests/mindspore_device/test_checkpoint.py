@@ -33,10 +33,15 @@ def test_we_read_what_mindspore_writes(tmp_path, crc) -> None:
     np.testing.assert_array_equal(found["weight"].numpy(), cell.weight.asnumpy())
 
 
-def test_encrypted_and_damaged_files_are_recognised(tmp_path) -> None:
-    (tmp_path / "a.ckpt").write_bytes((0x7F3A5ED8).to_bytes(4, "big") + b"rest")
+@pytest.mark.parametrize("mode", ("AES-GCM", "AES-CBC", "SM4-CBC"))
+def test_files_that_mindspore_encrypted_are_recognised(tmp_path, mode: str) -> None:
+    made = [{"name": "w", "data": ms.Tensor(np.ones(3, np.float32))}]
+    ms.save_checkpoint(made, str(tmp_path / "a.ckpt"), enc_key=b"0123456789abcdef", enc_mode=mode)
     with pytest.raises(RuntimeError, match="encrypted"):
         load_checkpoint(tmp_path / "a.ckpt")
+
+
+def test_damaged_files_are_recognised(tmp_path) -> None:
     save_checkpoint({"w": torch.ones(8)}, tmp_path / "b.ckpt")
     (tmp_path / "b.ckpt").write_bytes((tmp_path / "b.ckpt").read_bytes()[:-3])
     with pytest.raises(RuntimeError, match="damaged"):

@@ -19,7 +19,7 @@ DTYPES = {
 }  # fmt: skip
 _CHECKSUM = b"crc_num"
 CHECKSUM_BYTES = 17
-_ENCRYPTED = (0x7F3A5ED8).to_bytes(4, "big")
+_ENCRYPTED = tuple(mode + b"\x5e\x3a\x7f" for mode in (b"\xd8", b"\xd9", b"\xda"))  # GCM, CBC, SM4
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 _LONGEST_TEXT = 1 << 16
 _MOST_DIMS = 64
@@ -87,7 +87,7 @@ def read_ckpt(path: str) -> list[Entry]:
     """The parameters of a checkpoint, in its order."""
     found: dict[str, Entry] = {}
     with open(path, "rb") as file:
-        if file.read(len(_ENCRYPTED)) == _ENCRYPTED:
+        if file.read(4) in _ENCRYPTED:
             raise BadFile("encrypted: load it by mindspore.load_checkpoint(dec_key=...) and save it again")
         for field, kind, place, size in _Walk(file, 0, _end_of_message(file)):
             if (field, kind) != (1, _BYTES):
