@@ -79,6 +79,7 @@ from ._assertions import (
     _check_is_size,
     _check_not_implemented,
     _check_tensor_all,
+    _check_tensor_all_with,
     _check_type,
     _check_value,
     _check_with,

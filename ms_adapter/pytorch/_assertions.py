@@ -44,9 +44,14 @@ def _check_is_size(i, message=None, *, max=None):
 
 def _check_tensor_all(cond, message=None):
     """RuntimeError unless all elements of a bool tensor are true."""
+    _check_tensor_all_with(RuntimeError, cond, message)
+
+
+def _check_tensor_all_with(error_type, cond, message=None):
+    """An exception of ``error_type`` with the text ``message()`` unless all of a bool tensor are true."""
     if not isinstance(cond, torch.Tensor) or cond.dtype != torch.bool:
         raise TypeError(f"cond must be a tensor of bools, but got {cond}.")
-    _raise_unless(RuntimeError, bool(cond.all()), message)
+    _raise_unless(error_type, bool(cond.all()), message)
 
 
 def _assert(condition, message):

@@ -101,3 +101,16 @@ def test_collect_env():
         info = module.get_env_info()
         assert str(t.__version__) == info.torch_version and info.is_cuda_available == "False"
     assert "kernels use" in module.get_pretty_env_info()
+
+
+def test_what_lightning_asks_of_profilers(both):
+    def scenario(t):
+        states = [t.autograd._profiler_enabled()]
+        with t.autograd.profiler.profile() as prof:
+            t.ones(3).tanh()
+            states.append(t.autograd._profiler_enabled())
+        events = prof.function_events
+        counts = {row.key: row.count for row in events.key_averages(group_by_input_shapes=False)}
+        return states, counts["aten::tanh"], t.profiler.profiler._default_schedule_fn(3).name
+
+    both(scenario)

@@ -183,3 +183,14 @@ def test_without_the_package(monkeypatch):
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(ImportError, match="pip install tensorboard"):
         _ = module.SummaryWriter
+
+
+def test_hyperparameters_as_three_summaries_which_lightning_writes_itself():
+    def made(t):
+        summary = importlib.import_module(f"{t.__name__}.utils.tensorboard.summary")
+        given = {"lr": 0.5, "kind": "a", "none": None, "n": t.tensor([3])}
+        about, start, end = summary.hparams(given, {"loss": 1})
+        content = [found.value[0].metadata.plugin_data.content for found in (start, end)]
+        return [found.value[0].tag for found in (about, start, end)], content[1:], b"kind" in content[0]
+
+    assert made(face) == made(torch)

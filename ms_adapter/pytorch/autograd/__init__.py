@@ -7,6 +7,7 @@ from .anomaly_mode import detect_anomaly, set_detect_anomaly
 from .function import Function
 from .grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled, set_multithreading_enabled
 from .gradcheck import gradcheck, gradgradcheck
+from .profiler import _disable_profiler, _profiler_enabled
 from .variable import Variable
 
 _native = _C.autograd

@@ -28,6 +28,17 @@ def start():
     _blocks.found = []
 
 
+def _profiler_enabled():
+    """Whether a profile runs in this thread."""
+    return _blocks.found is not None
+
+
+def _disable_profiler():
+    """End the profile of this thread, whose events are lost."""
+    if _profiler_enabled():
+        stop()
+
+
 def stop():
     """The events since :func:`start`."""
     calls, blocks, now = _timeline.stop(), _blocks.found, _timeline.now()

@@ -117,7 +117,7 @@ class EventList(list):
         """Microseconds of all."""
         return sum(event.self_cpu_time_total for event in self)
 
-    def key_averages(self, group_by_input_shape=False, group_by_stack_n=0, group_by_overload_name=False):
+    def key_averages(self, group_by_input_shapes=False, group_by_stack_n=0, group_by_overload_name=False):
         """The sums of the events of each name."""
         averages = {}
         for event in self:

@@ -83,6 +83,11 @@ def schedule(*, wait, warmup, active, repeat=0, skip_first=0, skip_first_wait=0)
     return action
 
 
+def _default_schedule_fn(step):
+    """What a profile without a schedule does in each step: it records."""
+    return ProfilerAction.RECORD
+
+
 def tensorboard_trace_handler(dir_name, worker_name=None, use_gzip=False):
     """For ``profile(on_trace_ready=...)``: writes each trace into a folder."""
     worker = worker_name or f"{socket.gethostname()}_{os.getpid()}"
@@ -143,7 +148,7 @@ class profile:
         }
         _profiler.say_what_is_missing("profile", options)
         self.activities = supported_activities() if activities is None else set(activities)
-        self.schedule = schedule or (lambda step: ProfilerAction.RECORD)
+        self.schedule = schedule or _default_schedule_fn
         self._records_steps = schedule is not None
         self.on_trace_ready = on_trace_ready
         self.step_num, self.current_action = 0, ProfilerAction.NONE
@@ -216,3 +221,6 @@ class profile:
             self._recorded().export_chrome_trace(plain)
             with open(plain, "rb") as source, gzip.open(path, "wb") as target:
                 target.write(source.read())
+
+
+from . import profiler  # noqa: E402 - it takes its names from here

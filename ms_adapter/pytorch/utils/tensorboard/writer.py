@@ -6,11 +6,11 @@ import socket
 import time
 
 from tensorboard.compat.proto.event_pb2 import Event, SessionLog
-from tensorboard.plugins.hparams import summary_v2 as _hparams
 from tensorboard.summary.writer.event_file_writer import EventFileWriter
 from tensorboard.summary.writer.record_writer import RecordWriter  # noqa: F401 - one of the public names
 
 from . import _graph, _projector, _values
+from .summary import hparams
 
 __all__ = ["FileWriter", "SummaryWriter"]
 
@@ -242,20 +242,11 @@ class SummaryWriter:
         self, hparam_dict, metric_dict, hparam_domain_discrete=None, run_name=None, global_step=None
     ):
         """Hyperparameters and what came of them, in a folder of their own."""
-        for name, given in (("hparam_dict", hparam_dict), ("metric_dict", metric_dict)):
-            if not isinstance(given, dict):
-                raise TypeError(f"add_hparams: {name} is a dictionary, not {type(given).__name__}.")
-        domains = hparam_domain_discrete or {}
-        parameters = [
-            _hparams.HParam(name, _hparams.Discrete(domains[name]) if name in domains else None)
-            for name in hparam_dict
-        ]
-        numbers = {name: value if isinstance(value, (bool, int, float, str)) else _values.one_number(value)
-                   for name, value in hparam_dict.items()}  # fmt: skip
+        summaries = hparams(hparam_dict, metric_dict, hparam_domain_discrete)
         folder = os.path.join(str(self.get_logdir()), run_name or str(time.time()))
         writer = self._open(folder)
-        writer.add_summary(_hparams.hparams_config_pb(parameters, [_hparams.Metric(m) for m in metric_dict]))
-        writer.add_summary(_hparams.hparams_pb(numbers))
+        for summary in summaries:
+            writer.add_summary(summary)
         for name, value in metric_dict.items():
             writer.add_summary(_values.scalar(name, value), global_step)
         writer.close()
