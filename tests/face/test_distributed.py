@@ -162,7 +162,10 @@ def test_distributed_data_parallel_trains_as_pytorch_does(nearly, tmp_path):
 
 def test_distributed_data_parallel_needs_a_group_and_parameters(both, tmp_path):
     def frozen(t, d):
-        return outcome(lambda: t.nn.parallel.DistributedDataParallel(t.nn.Identity()))
+        known = t.nn.parallel.DistributedDataParallel(t.nn.Linear(2, 2))._get_ddp_logging_data()
+        keys = ("module_name", "num_parameter_tensors", "total_parameter_size_bytes", "rank", "world_size")
+        logged = [known[key] for key in keys] + [known.get("can_set_static_graph")]
+        return outcome(lambda: t.nn.parallel.DistributedDataParallel(t.nn.Identity())), logged
 
     both(lambda t: outcome(lambda: t.nn.parallel.DistributedDataParallel(t.nn.Linear(1, 1))))
     both(lambda t: in_group(t, tmp_path / t.__name__, frozen))

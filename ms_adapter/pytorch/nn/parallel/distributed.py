@@ -90,6 +90,17 @@ class DistributedDataParallel(Module):
             "the hook would never run; leave it out when torch.distributed.get_world_size() is 1"
         )
 
+    def _get_ddp_logging_data(self):
+        # What is known where nothing is communicated; Lightning asks for more and takes that it is not there.
+        parameters = [p for p in self.module.parameters() if p.requires_grad]
+        return {
+            "module_name": type(self.module).__name__,
+            "num_parameter_tensors": len(parameters),
+            "total_parameter_size_bytes": sum(p.numel() * p.element_size() for p in parameters),
+            "rank": 0,
+            "world_size": 1,
+        }
+
     def _set_static_graph(self):
         self.static_graph = True
 
