@@ -283,6 +283,15 @@ class NodeMethods:
         number = self.add_hook(fn)
         return NodeHandle(lambda: self.remove_hook(number))
 
+    def __getattr__(self, name):
+        """What a Function's forward left on its ``ctx`` is found on the node, too."""
+        if name == "ctx" or name.startswith("__"):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        try:
+            return getattr(self.ctx, name)
+        except AttributeError:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}") from None
+
     def register_prehook(self, fn):
         """Call ``fn(grad_outputs)`` before the node runs; it may return new ``grad_outputs``."""
         number = self.add_prehook(fn)

@@ -108,6 +108,26 @@ def test_custom_function(both):
     both(scenario)
 
 
+def test_what_a_function_keeps_is_found_on_its_node(both):
+    def scenario(t):
+        class Kept(t.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                ctx.save_for_backward(x)
+                ctx.factor = 3
+                return x * 3
+
+            @staticmethod
+            def backward(ctx, g):
+                return g * ctx.factor
+
+        y = Kept.apply(t.ones(2, requires_grad=True))
+        plain = attempt(lambda: (y * 2).grad_fn.factor)
+        return y.grad_fn.factor, y.grad_fn.saved_tensors[0].tolist(), attempt(lambda: y.grad_fn.other), plain
+
+    both(scenario)
+
+
 def test_setup_context_and_two_outputs(both):
     def scenario(t):
         class Both(t.autograd.Function):
