@@ -41,6 +41,14 @@ def test_lookup_gives_the_counterpart_and_the_differences() -> None:
     assert missing is not None and missing.summary == "missing" and missing.best is None
 
 
+def test_what_differs_only_at_the_edges_is_ordinary() -> None:
+    relu = mapping.lookup("torch.nn.functional.relu")  # MindSpore's gives 0 for NaN
+    assert relu is not None and relu.summary == "differs in edges" and "NaN" in relu.differences[0].text
+    assert relu.best and relu.best.ordinary and relu.best.loud
+    full = mapping.lookup("torch.full")  # of 2.5 MindSpore's makes integers
+    assert full is not None and full.best and not full.best.ordinary and not full.best.loud
+
+
 def test_every_record_says_what_its_verdict_means() -> None:
     for record in table.records():
         for c in record.counterparts:

@@ -40,7 +40,8 @@ class Judgement:
 
 
 def judged(name: str, loud: bool) -> Judgement:
-    """By the map. `loud`: so are names whose every difference shows itself by an error."""
+    """By the map: what is identical for ordinary numbers. `loud`: so are names whose every other difference
+    shows itself by an error."""
     record = mapping.lookup(name)
     if record is None:
         return Judgement("", "is not in the map")
@@ -50,9 +51,10 @@ def judged(name: str, loud: bool) -> Judgement:
     detail = "; ".join(d.text for d in best.differences[:2]) or best.unmeasured
     if record.verdict == "identical":
         return Judgement(best.name)
-    taken = name == MODULE or (loud and best.loud)
+    taken = name == MODULE or best.ordinary or (loud and best.loud)
     why = f"{record.summary} ({best.name})"
-    return Judgement(best.name if taken else "", why, detail, record.verdict == "differs")
+    known = record.verdict == "differs" and not best.ordinary
+    return Judgement(best.name if taken else "", why, detail, known)
 
 
 def cell_names(trees: Iterable[tuple[ast.AST, list[Use]]]) -> frozenset[str]:

@@ -16,6 +16,7 @@ IDENTICAL, DIFFERS, UNMEASURED, MISSING = "identical", "differs", "unmeasured", 
 VERDICTS = (IDENTICAL, DIFFERS, UNMEASURED, MISSING)
 # Differences that show themselves by an error or an unknown name; all others may change numbers silently.
 LOUD = frozenset({"dtypes", "refused", "missing", "names", "fields", "state", "extra"})
+EDGES = "edges"  # differences that ordinary numbers do not show
 
 
 @dataclass(frozen=True)
@@ -52,9 +53,14 @@ class Counterpart:
         return f"{DIFFERS} in {kinds}" if self.verdict == DIFFERS else self.verdict
 
     @property
+    def ordinary(self) -> bool:
+        """Whether nothing differs, or only at the edges: NaN, infinities, empty tensors, mixed dtypes."""
+        return self.verdict != UNMEASURED and all(d.kind == EDGES for d in self.differences)
+
+    @property
     def loud(self) -> bool:
-        """Whether every difference shows itself by an error: no call gives another number silently."""
-        return self.verdict != UNMEASURED and all(d.kind in LOUD for d in self.differences)
+        """Whether every other difference shows itself by an error: no ordinary call gives another number."""
+        return self.verdict != UNMEASURED and all(d.kind in {*LOUD, EDGES} for d in self.differences)
 
 
 @dataclass(frozen=True)
