@@ -140,3 +140,18 @@ def test_threads_take_turns():
     for t in threads:
         t.join()
     assert not wrong
+
+
+def test_whole_numbers_in_graphs():
+    def divided(a, b):
+        return a // b, a % b, a.sum(), a.sum(0, keepdim=True)
+
+    a, b = torch.tensor(GREAT), torch.tensor(DIVISORS)
+    compiled = torch.compile(divided, backend="mindspore")
+    for _ in range(3):
+        found = compiled(a, b)
+    assert compiled.compiles == 1
+    for x, y in zip(found, divided(a, b)):
+        assert torch.equal(x, y)
+    with pytest.raises(RuntimeError, match="ZeroDivisionError"):
+        compiled(a, torch.zeros_like(b))

@@ -55,7 +55,8 @@ def _summing(function: Any, x: Any) -> Any:
         return function
 
     def last(x: Any, axes: tuple[int, ...]) -> Any:
-        return mindspore().ops.cumsum(flat(x, axes), -1)[..., -1]
+        sums = mindspore().ops.cumsum(flat(x, axes), -1)
+        return sums[(*(slice(None) for _ in sums.shape[:-1]), -1)]
 
     return last
 
