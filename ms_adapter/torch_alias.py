@@ -17,7 +17,8 @@ FACE = "ms_adapter.pytorch"
 TORCH_VERSION = "2.13.0"
 
 
-ROOTS = {"torch": FACE, "torch_npu": "ms_adapter.torch_npu"}  # the second for scripts written for Ascend
+# torch_npu is for scripts written for Ascend, functorch for those older than torch.func.
+ROOTS = {"torch": FACE, "torch_npu": "ms_adapter.torch_npu", "functorch": "ms_adapter.functorch"}
 
 
 def face_name(torch_name: str) -> str:

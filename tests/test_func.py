@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import warnings
 
 import pytest
@@ -97,3 +99,38 @@ def test_values_by_example_go_under_masks_by_example():
         return y
 
     assert ours.vmap(f)(ours.tensor([[1.0, -2], [-3, 5]])).tolist() == [[1.0, -1.0], [2.0, 5.0]]
+
+
+FUNCTORCH = """
+import warnings
+warnings.simplefilter("ignore")
+import torch
+from functorch import combine_state_for_ensemble, grad, make_functional, make_functional_with_buffers, vmap
+torch.manual_seed(0)
+model = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.BatchNorm1d(4), torch.nn.Linear(4, 1))
+model.eval().double()
+function, parameters, buffers = make_functional_with_buffers(model)
+x = torch.arange(15, dtype=torch.float64).view(5, 3) / 10
+each = vmap(grad(lambda p, x: function(p, buffers, x[None]).sum()), in_dims=(None, 0))(parameters, x)
+print(round(function(parameters, buffers, x).sum().item(), 9), round(each[0].sum().item(), 9))
+print([tuple(g.shape) for g in each])
+layer = torch.nn.Linear(3, 2)
+alone, (weight, bias) = make_functional(layer)
+print(weight is layer.weight, weight.requires_grad, make_functional(layer, True)[1][0].requires_grad)
+try:
+    make_functional(model)
+except RuntimeError:
+    print("it has buffers")
+together, weights, none = combine_state_for_ensemble([torch.nn.Linear(3, 2) for _ in range(3)])
+print(vmap(together, in_dims=(0, 0, None))(weights, none, x.float()).shape, weights[0].requires_grad, none)
+"""
+
+
+def test_functorch_under_the_runner(tmp_path):
+    pytest.importorskip("torch")
+    script = tmp_path / "script.py"
+    script.write_text(FUNCTORCH)
+    commands = ([sys.executable, "-m", "ms_adapter", "run", str(script)], [sys.executable, str(script)])
+    here, there = (subprocess.run(c, capture_output=True, text=True) for c in commands)
+    assert (here.returncode, here.stderr) == (0, "")
+    assert here.stdout == there.stdout
