@@ -155,3 +155,13 @@ def test_whole_numbers_in_graphs():
         assert torch.equal(x, y)
     with pytest.raises(RuntimeError, match="ZeroDivisionError"):
         compiled(a, torch.zeros_like(b))
+
+
+def test_numbers_are_rounded_to_the_operands_dtype_first():
+    """0.3 of a float32 call is float32's, which a remainder of a great number shows."""
+    x = on_device([123456792.0, 7.1], torch.float32)
+    third = float(np.float32(0.3))
+    exact = np.array([123456792.0, float(np.float32(7.1))])
+    assert (x % 0.3).tolist() == np.mod(exact, third).astype(np.float32).tolist()
+    assert torch.fmod(x, 0.3).tolist() == np.fmod(exact, third).astype(np.float32).tolist()
+    assert (x / 0.3).tolist() == (exact / third).astype(np.float32).tolist()

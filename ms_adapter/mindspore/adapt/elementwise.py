@@ -10,7 +10,7 @@ import numpy as np
 
 from .._package import dtype_pairs, mindspore
 from . import adapter
-from .values import FLOATS, HALVES, Value, cast, formula, is_tensor, name_of, theirs, where
+from .values import FLOATS, HALVES, Value, cast, formula, is_tensor, name_of, rounded, theirs, where
 
 
 def common_dtype(args: tuple[Any, ...]) -> Any:
@@ -46,7 +46,7 @@ def wide(function: Any, out: Any, *args: Any) -> Any:
     """Computed in float64: MindSpore's float32 loops are approximations, or take tiny numbers for zero."""
     dtype = out[0][1]
     work = theirs("float64") if name_of(dtype) in (*HALVES, "float32") else dtype
-    return cast(function(*(cast(a, work) for a in args)), dtype)
+    return cast(function(*(cast(rounded(a, dtype), work) for a in args)), dtype)
 
 
 @adapter()
@@ -81,7 +81,7 @@ def divided(function: Any, out: Any, a: Any, b: Any) -> Any:
     dtype = out[0][1]
     if name_of(dtype).startswith("complex"):
         return function(cast(a, dtype), cast(b, dtype))
-    x, y = Value(cast(a, theirs("float64"))), Value(cast(b, theirs("float64")))
+    x, y = (Value(cast(rounded(v, dtype), theirs("float64"))) for v in (a, b))
     return cast(where(y.same(0.0), x * y.reciprocal(), Value(function(x.t, y.t))).t, dtype)
 
 

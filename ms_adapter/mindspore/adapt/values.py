@@ -15,6 +15,7 @@ from . import adapter
 
 HALVES = ("float16", "bfloat16")
 FLOATS = (*HALVES, "float32", "float64")
+FLOAT32_MAX = float(np.finfo(np.float32).max)
 _REAL = frozenset(("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64"))
 
 
@@ -64,6 +65,15 @@ def cast(x: Any, dtype: Any) -> Any:
         # In the shared memory: MindSpore's own cast waits for its threads, up to a millisecond.
         return mindspore().Tensor.from_numpy(x.asnumpy().astype(name_of(dtype), order="C"))
     return mindspore().ops.cast(x, dtype)
+
+
+def rounded(x: Any, dtype: Any) -> Any:
+    """An operand in float64, or a Python number, of a result in float32: it is rounded before, not after."""
+    if name_of(dtype) != "float32":
+        return x
+    if isinstance(x, float):
+        return float(np.float32(x)) if abs(x) < FLOAT32_MAX else x
+    return cast(x, dtype) if is_tensor(x) and name_of(x.dtype) == "float64" else x
 
 
 class Value:
@@ -130,7 +140,8 @@ def formula(run: Callable[..., Any]) -> Callable[..., Any]:
     def adapted(function: Any, out: Any, *args: Any) -> Any:
         dtype = out[0][1]
         work = theirs(work_dtype(name_of(dtype)))
-        values = [Value(cast(a, work)) if is_tensor(a) else a for a in args]
+        operands = (rounded(a, dtype) for a in args)
+        values = [Value(cast(a, work)) if is_tensor(a) else a for a in operands]
         result = run(lambda *xs: Value(function(*(x.t for x in xs))), *values)
         return cast(result.t, dtype)
 
