@@ -99,14 +99,26 @@ def candidates(face: MindSporeFace, only: str) -> dict[str, list[str]]:
 def confirm(
     chosen: dict[str, list[str]], outcomes: dict[str, Any], face: MindSporeFace, opts: Any
 ) -> dict[str, Any]:
-    """What looks identical once more, with more samples."""
-    wanted = {}
-    for path, found in chosen.items():
-        for entry in assemble.record(path, found, outcomes, face)["maps"]:
-            if entry["verdict"] == table.IDENTICAL and entry["checked"]:
-                wanted[f"{path} > {entry['to']}"] = run.dtypes_of(path)
-    print(f"{len(wanted)} pairs to confirm", file=sys.stderr, flush=True)
-    return measure(wanted, argparse.Namespace(**{**vars(opts), "max_samples": opts.confirm, "traps": True}))
+    """What looks identical once more, with more samples and traps; then what came up in its place."""
+    more = argparse.Namespace(**{**vars(opts), "max_samples": opts.confirm, "traps": True})
+    confirmed, known = dict(outcomes), set[str]()
+    while wanted := _looks_identical(chosen, confirmed, face, known):
+        print(f"{len(wanted)} pairs to confirm", file=sys.stderr, flush=True)
+        confirmed |= measure(wanted, more)
+        known |= wanted.keys()
+    return confirmed
+
+
+def _looks_identical(
+    chosen: dict[str, list[str]], outcomes: dict[str, Any], face: MindSporeFace, known: set[str]
+) -> dict[str, list[str]]:
+    return {
+        pair: run.dtypes_of(path)
+        for path, found in chosen.items()
+        for entry in assemble.record(path, found, outcomes, face)["maps"]
+        if entry["verdict"] == table.IDENTICAL and entry["checked"]
+        if (pair := f"{path} > {entry['to']}") not in known
+    }
 
 
 def main() -> int:
@@ -120,7 +132,7 @@ def main() -> int:
     wanted = {pair: run.dtypes_of(path) for path, pair in pairs if pair not in outcomes}
     print(f"{len(chosen)} names, {len(wanted)} pairs to measure", file=sys.stderr, flush=True)
     outcomes |= measure(wanted, opts)
-    outcomes |= confirm(chosen, outcomes, face, opts)
+    outcomes = confirm(chosen, outcomes, face, opts)
     if opts.records:
         Path(opts.records).write_text(json.dumps(outcomes))
     assemble.write(chosen, outcomes, face, partial=bool(opts.only))

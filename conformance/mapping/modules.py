@@ -31,12 +31,15 @@ def run(path: str, target: str, face: Any, outcomes: dict[str, Any], rec: Record
     oracle, outcome = Face("torch"), outcomes.setdefault("float32", {})
     for training in (True, False):
         torch.manual_seed(SEED)
-        inputs = case(path).module_inputs_func(
-            case(path), device="cpu", dtype=torch.float32, requires_grad=False, training=training
+        inputs = list(
+            case(path).module_inputs_func(
+                case(path), device="cpu", dtype=torch.float32, requires_grad=False, training=training
+            )
         )
+        bases = pick(inputs, traps.BASES) if opts.traps else []
         for index, given in enumerate(pick(inputs, opts.max_samples)):
             rec.at("float32", index)
-            trapped = opts.traps and given.forward_input and index < traps.BASES
+            trapped = given.forward_input and any(given is base for base in bases)
             for trap, each in (("", given), *([(traps.EDGE, _special(given))] if trapped else [])):
                 judged = _judge(path, target, each, training, oracle, face)
                 if judged is None:
