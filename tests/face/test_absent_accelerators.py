@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from reference_build import asks_no_driver
 
 import ms_adapter.pytorch as face
 
@@ -46,6 +47,7 @@ def test_classes_have_no_instances(both):
     both(lambda t: [isinstance(3, cls) for cls in (t.cuda.CUDAGraph, t.cuda.Stream, t.cuda.Event, t.Stream)])
 
 
+@asks_no_driver
 def test_stream_of_the_cpu(both):
     def scenario(t):
         stream, event = t.Stream(), t.Event()

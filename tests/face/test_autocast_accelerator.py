@@ -6,6 +6,7 @@ import re
 import numpy as np
 import pytest
 import torch
+from reference_build import asks_no_driver
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.testing._internal.common_methods_invocations import op_db
 
@@ -114,6 +115,7 @@ def accelerator():
     _C.set_backend(DEVICE, None, False)
 
 
+@asks_no_driver
 @pytest.mark.slow
 def test_dtypes_of_results():
     wrong, tried = [], 0

@@ -4,6 +4,7 @@ import threading
 
 import pytest
 import torch
+from reference_build import asks_no_driver
 
 import ms_adapter.pytorch as face
 
@@ -124,6 +125,7 @@ def test_matmul_precision(both):
     both(scenario)
 
 
+@asks_no_driver  # that build has cuDNN's switches
 def test_switches_of_libraries(both):
     def scenario(t):
         b, out = t.backends, []
